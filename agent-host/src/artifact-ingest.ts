@@ -1,0 +1,192 @@
+/**
+ * What an execution left in /session/artifacts: read, brought to the control plane, and only then removed.
+ * A file that cannot be taken now stays where it is, and the next execution finds it again.
+ *
+ * @module
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Artifact,
+  type ArtifactEntry,
+  ArtifactEntrySchema,
+  BUNDLE_BLOBS,
+  BUNDLE_BYTES,
+  type Outcome,
+  SMALL_BLOB_BYTES,
+} from "@sandbar/shared";
+import { z } from "zod";
+import { artifactName } from "./artifact-name.ts";
+import { pushFiles } from "./artifact-push.ts";
+import { type Found, readGroup } from "./artifact-read.ts";
+import type { GuestFiles } from "./guest-transfers.ts";
+import { backoffMs } from "./link.ts";
+import type { Log } from "./log.ts";
+import { type SignedRequests, Unreachable } from "./signed-requests.ts";
+import { Turns } from "./turns.ts";
+
+/** Each may hold one bundle in memory. */
+const AT_ONCE = 4;
+const LAST_LOOKS = 20;
+const LAST_PAUSE_MS = 50;
+/** In the guest's words. */
+const STILL_WRITTEN = "still being written";
+const NAME_LIMIT = 4096;
+/** Descriptors ride in one frame with the outcome. */
+const NAMES_LIMIT_CHARS = 1_000_000;
+const REASONS = {
+  symlink: "a symbolic link",
+  fifo: "a named pipe",
+  socket: "a socket",
+  device: "a device",
+} as const;
+
+const ScanSchema = z.object({
+  artifacts: z.array(ArtifactEntrySchema).max(10_000),
+  artifacts_more: z.boolean(),
+});
+
+export interface IngestSession extends GuestFiles {
+  readonly row: { readonly id: string; readonly tenant: string };
+}
+
+export type Ingested = Pick<Outcome, "artifacts" | "artifacts_skipped">;
+
+/** What an execution's artifacts are so far, kept where a killed daemon's successor finds it. */
+export interface Ledger {
+  readonly kept: readonly Artifact[];
+  keep(artifacts: readonly Artifact[]): void;
+}
+
+export interface IngestOptions {
+  readonly plane: SignedRequests;
+  readonly giveUpMs: number;
+  readonly log: Log;
+  /** Whether the control plane can be told of an outcome now. */
+  linked(): boolean;
+}
+
+export class ArtifactIngest {
+  readonly #options: IngestOptions;
+  readonly #turns = new Turns(AT_ONCE);
+
+  constructor(options: IngestOptions) {
+    this.#options = options;
+  }
+
+  /** Never fails: what could not be taken is named with the reason. */
+  async take(
+    session: IngestSession,
+    execution: string | null,
+    entries: readonly ArtifactEntry[],
+    signal: AbortSignal,
+    ledger: Ledger = { kept: [], keep() {} },
+  ): Promise<Ingested> {
+    const artifacts = new Map(ledger.kept.map((artifact) => [artifact.id, artifact]));
+    const safe = new Set(ledger.kept.map(({ name }) => name));
+    const artifacts_skipped: Ingested["artifacts_skipped"] = [];
+    const skip = ({ name }: Found, reason: string) => {
+      // Gone, because an earlier daemon had come as far as its removal.
+      if (!safe.has(name)) artifacts_skipped.push({ name, reason });
+    };
+    const unwanted: ArtifactEntry[] = [];
+    const files: Found[] = [];
+    let names = 0;
+    for (const entry of entries) {
+      const found = { entry, name: artifactName(entry) };
+      names += JSON.stringify(found.name).length;
+      if (names > NAMES_LIMIT_CHARS) skip(found, "too many: left for the next execution");
+      else if (entry.kind === "file" && found.name.length <= NAME_LIMIT) files.push(found);
+      else {
+        skip(found, entry.kind === "file" ? "the path is too long" : REASONS[entry.kind as "symlink"]);
+        unwanted.push(entry);
+      }
+    }
+    for (const group of inGroups(files)) {
+      try {
+        await this.#turns.take(async () => {
+          const read = await readGroup(session, group, skip);
+          const { recorded, refused } = await this.#untilTaken(signal, () =>
+            pushFiles(
+              this.#options.plane,
+              { ...session.row, session: session.row.id, execution, taken: artifacts.size },
+              [...read.keys()],
+              signal,
+            ),
+          );
+          for (const artifact of recorded.values()) artifacts.set(artifact.id, artifact);
+          ledger.keep([...artifacts.values()]);
+          for (const [file, { reason, final }] of refused) {
+            skip(read.get(file)!, reason);
+            if (final) unwanted.push(read.get(file)!.entry);
+          }
+          const remove = [...recorded.keys()].map((file) => read.get(file)!.entry);
+          if (remove.length > 0) await session.call("artifacts.settle", { remove });
+        });
+      } catch (error) {
+        const done = new Set([...artifacts.values(), ...artifacts_skipped].map(({ name }) => name));
+        const reason = signal.aborted ? "the session ended first" : (error as Error).message;
+        for (const found of group)
+          if (!done.has(found.name)) skip(found, `left for the next execution: ${reason}`);
+        this.#options.log.warn({ err: error, session: session.row.id }, "artifacts stay where they are");
+      }
+    }
+    if (unwanted.length > 0) await session.call("artifacts.settle", { refused: unwanted }).catch(() => {});
+    return { artifacts: [...artifacts.values()], artifacts_skipped };
+  }
+
+  /** At the end of a session; for an idle one without artifacts this is one short question. */
+  async takeLast(session: IngestSession, signal: AbortSignal): Promise<void> {
+    for (let look = 0; look < LAST_LOOKS && !signal.aborted; look++) {
+      try {
+        const { artifacts } = ScanSchema.parse(await session.call("artifacts.scan", {}));
+        if (artifacts.length === 0) return;
+        const { artifacts_skipped } = await this.take(session, null, artifacts, signal);
+        // A kernel that was killed a moment ago may still hold its files.
+        if (!artifacts_skipped.some(({ reason }) => reason === STILL_WRITTEN)) return;
+        await sleep(LAST_PAUSE_MS);
+      } catch (error) {
+        this.#options.log.warn({ err: error, session: session.row.id }, "could not look for last artifacts");
+        return;
+      }
+    }
+  }
+
+  /** Without a link the outcome could not be told either, so only the time with one counts. */
+  async #untilTaken<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+    let left = this.#options.giveUpMs;
+    for (let failures = 0; ; failures++) {
+      const began = Date.now();
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof Unreachable) || signal.aborted) throw error;
+        if (this.#options.linked()) left -= Math.max(1, Date.now() - began);
+        const pause = backoffMs(Math.min(failures, 5));
+        if (left <= 0) throw error;
+        await sleep(pause, undefined, { signal });
+        if (this.#options.linked()) left -= pause;
+      }
+    }
+  }
+}
+
+/** Small files by the bundle, each large one alone. */
+function* inGroups(files: readonly Found[]): Generator<Found[]> {
+  let group: Found[] = [];
+  let bytes = 0;
+  for (const found of files) {
+    const { size } = found.entry;
+    if (size > SMALL_BLOB_BYTES) {
+      yield [found];
+      continue;
+    }
+    if (bytes + size > BUNDLE_BYTES || group.length >= BUNDLE_BLOBS) {
+      yield group;
+      group = [];
+      bytes = 0;
+    }
+    group.push(found);
+    bytes += size;
+  }
+  if (group.length > 0) yield group;
+}

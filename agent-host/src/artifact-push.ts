@@ -1,0 +1,189 @@
+/**
+ * Brings files to the control plane: asks what it has, sends what it lacks, has them recorded. Every step may be taken
+ * again: content is known by its hash, a record by session, name, hash and version.
+ *
+ * @module
+ */
+import { type Readable, Readable as ReadableStream } from "node:stream";
+import {
+  type Artifact,
+  BUNDLE_BLOBS,
+  BUNDLE_BYTES,
+  BundleAnswerSchema,
+  IngestCheckAnswerSchema,
+  type IngestFile,
+  StartUploadAnswerSchema,
+} from "@sandbar/shared";
+import { z } from "zod";
+import { type Claim, putPresigned, type SignedRequests } from "./signed-requests.ts";
+
+export interface PushFile extends IngestFile {
+  /** Held in memory, or to be read again. */
+  readonly content: Buffer | ((offset: number, length: number) => Promise<Readable>);
+}
+
+export interface PushTarget extends Claim {
+  readonly execution: string | null;
+  /** Files of the same execution that were taken before. */
+  readonly taken: number;
+}
+
+export interface Pushed {
+  readonly recorded: Map<PushFile, Artifact>;
+  readonly refused: Map<PushFile, { reason: string; final: boolean }>;
+}
+
+/** A check and its record can disagree when others use up the quota or delete the content in between. */
+const ATTEMPTS = 3;
+
+export async function pushFiles(
+  plane: SignedRequests,
+  target: PushTarget,
+  files: readonly PushFile[],
+  signal: AbortSignal,
+): Promise<Pushed> {
+  const recorded = new Map<PushFile, Artifact>();
+  const refused = new Map<PushFile, { reason: string; final: boolean }>();
+  let left = [...files];
+  for (let attempt = 0; attempt < ATTEMPTS && left.length > 0; attempt++) {
+    const check = IngestCheckAnswerSchema.parse(
+      await plane.request(target, "POST", "/agent/artifacts/check", checkBody(target, left), signal),
+    );
+    for (const { index, reason, final } of check.refused)
+      if (left[index]) refused.set(left[index], { reason, final });
+    const wanted = left.filter((file) => !refused.has(file));
+    const missing = firstOfEach(wanted, new Set(check.unknown));
+    const small = missing.filter((file) => Buffer.isBuffer(file.content));
+    for (const file of missing)
+      if (!Buffer.isBuffer(file.content)) await pushLarge(plane, target, file, check.whole_bytes, signal);
+    for (const [file, artifact] of await record(plane, target, small, wanted, signal))
+      recorded.set(file, artifact);
+    left = wanted.filter((file) => !recorded.has(file));
+  }
+  for (const file of left) refused.set(file, { reason: "the control plane did not keep it", final: false });
+  return { recorded, refused };
+}
+
+/** Small content travels with the request that records it. */
+async function record(
+  plane: SignedRequests,
+  target: PushTarget,
+  small: readonly PushFile[],
+  files: readonly PushFile[],
+  signal: AbortSignal,
+): Promise<Map<PushFile, Artifact>> {
+  const recorded = new Map<PushFile, Artifact>();
+  if (files.length === 0) return recorded;
+  const bundles = [...inBundles(small)];
+  if (bundles.length === 0) bundles.push([]);
+  for (const [number, bundle] of bundles.entries()) {
+    const last = number === bundles.length - 1;
+    const answer = BundleAnswerSchema.parse(
+      await plane.request(
+        target,
+        "PUT",
+        "/agent/artifacts",
+        bundleOf(target, bundle, last ? files : []),
+        signal,
+      ),
+    );
+    for (const { index, artifact } of answer.recorded) if (files[index]) recorded.set(files[index], artifact);
+  }
+  return recorded;
+}
+
+function* inBundles(files: readonly PushFile[]): Generator<PushFile[]> {
+  let bundle: PushFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    if (bundle.length > 0 && (bytes + file.size > BUNDLE_BYTES || bundle.length >= BUNDLE_BLOBS)) {
+      yield bundle;
+      bundle = [];
+      bytes = 0;
+    }
+    bundle.push(file);
+    bytes += file.size;
+  }
+  if (bundle.length > 0) yield bundle;
+}
+
+function bundleOf({ session, execution }: PushTarget, blobs: PushFile[], files: readonly PushFile[]): Buffer {
+  const header = {
+    session,
+    execution,
+    blobs: blobs.map(({ sha256, size }) => ({ sha256, size })),
+    files: files.map(described),
+  };
+  return Buffer.concat([
+    Buffer.from(`${JSON.stringify(header)}\n`),
+    ...blobs.map(({ content }) => content as Buffer),
+  ]);
+}
+
+const checkBody = ({ session, execution, taken }: PushTarget, files: readonly PushFile[]) => ({
+  session,
+  execution,
+  taken,
+  files: files.map(described),
+});
+
+const described = ({ name, size, sha256, mime, version }: PushFile): IngestFile => ({
+  name,
+  size,
+  sha256,
+  mime,
+  version,
+});
+
+function firstOfEach(files: readonly PushFile[], unknown: Set<string>): PushFile[] {
+  return files.filter(({ sha256 }) => unknown.delete(sha256));
+}
+
+async function pushLarge(
+  plane: SignedRequests,
+  target: PushTarget,
+  file: PushFile,
+  wholeBytes: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const open = file.content as (offset: number, length: number) => Promise<Readable>;
+  const { session } = target;
+  const { sha256, size } = file;
+  if (size <= wholeBytes) {
+    const stream = size === 0 ? ReadableStream.from([]) : await open(0, size);
+    await plane.request(target, "PUT", `/agent/blobs/${sha256}`, { length: size, stream }, signal);
+    return;
+  }
+  const { upload, key, part_bytes, urls } = StartUploadAnswerSchema.parse(
+    await plane.request(target, "POST", "/agent/uploads", { session, sha256, size }, signal),
+  );
+  try {
+    const parts: { part: number; etag: string }[] = [];
+    for (let offset = 0; offset < size; offset += part_bytes) {
+      const length = Math.min(part_bytes, size - offset);
+      const part = parts.length + 1;
+      const body = { length, stream: await open(offset, length) };
+      const url = urls?.[part - 1];
+      const etag = url
+        ? await putPresigned(url, body, signal)
+        : PartSchema.parse(
+            await plane.request(
+              target,
+              "PUT",
+              `/agent/uploads/parts?${new URLSearchParams({ key, upload, part: String(part) })}`,
+              body,
+              signal,
+            ),
+          ).etag;
+      parts.push({ part, etag });
+    }
+    const finish = { session, sha256, size, key, upload, parts };
+    await plane.request(target, "POST", "/agent/uploads/finish", finish, signal);
+  } catch (error) {
+    // What stays in spite of this is the bucket's to expire.
+    await plane.request(target, "POST", "/agent/uploads/abort", { session, key, upload }).catch(() => {});
+    throw error;
+  }
+}
+
+const PartSchema = z.object({ etag: z.string() });

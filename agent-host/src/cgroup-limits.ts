@@ -1,0 +1,69 @@
+/**
+ * A running container's limits, written where the kernel reads them: under a millisecond, where `docker update` takes tens.
+ *
+ * @module
+ */
+import { readdirSync } from "node:fs";
+import { access, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Limits } from "@sandbar/shared";
+
+const ROOT = "/sys/fs/cgroup";
+const PERIOD_US = 100_000;
+/** Docker's cgroup drivers: cgroupfs, and systemd's slices. */
+const PLACES = (id: string) => [`docker/${id}`, `system.slice/docker-${id}.scope`];
+
+/** False where the cgroup is not found or may not be written; nothing is promised then. */
+export async function writeCgroupLimits(container: string, limits: Limits): Promise<boolean> {
+  if (!/^[0-9a-f]{64}$/.test(container)) return false;
+  try {
+    for (const place of PLACES(container)) {
+      if (await exists(path.join(ROOT, place, "memory.max"))) {
+        await writeUnified(path.join(ROOT, place), limits);
+        return true;
+      }
+      const memory = path.join(ROOT, "memory", place);
+      if (await exists(memory)) {
+        await writeSplit(place, memory, limits);
+        return true;
+      }
+    }
+    return false;
+  } catch {
+    return false;
+  }
+}
+
+async function writeUnified(folder: string, limits: Limits): Promise<void> {
+  await writeFile(path.join(folder, "memory.swap.max"), "0").catch(() => {});
+  await writeFile(path.join(folder, "memory.max"), bytes(limits));
+  await writeFile(path.join(folder, "cpu.max"), `${quota(limits)} ${PERIOD_US}`);
+  await writeFile(path.join(folder, "pids.max"), String(limits.pids));
+}
+
+async function writeSplit(place: string, memory: string, limits: Limits): Promise<void> {
+  const limit = path.join(memory, "memory.limit_in_bytes");
+  const withSwap = path.join(memory, "memory.memsw.limit_in_bytes");
+  const grows = Number(await readFile(limit, "utf8")) < Number(bytes(limits));
+  // Memory with swap may never be the smaller of the two, on the way either.
+  const files = (await exists(withSwap)) ? [limit, withSwap] : [limit];
+  for (const file of grows ? files.toReversed() : files) await writeFile(file, bytes(limits));
+  await writeFile(path.join(controller("cpu"), place, "cpu.cfs_period_us"), String(PERIOD_US));
+  await writeFile(path.join(controller("cpu"), place, "cpu.cfs_quota_us"), String(quota(limits)));
+  await writeFile(path.join(controller("pids"), place, "pids.max"), String(limits.pids));
+}
+
+/** `cpu` is often mounted together with `cpuacct`. */
+function controller(name: string): string {
+  const found = readdirSync(ROOT).find((entry) => entry.split(",").includes(name));
+  return path.join(ROOT, found ?? name);
+}
+
+const bytes = (limits: Limits) => String(limits.memory_mb * 1024 * 1024);
+const quota = (limits: Limits) => Math.round(limits.cpus * PERIOD_US);
+
+const exists = (file: string) =>
+  access(file).then(
+    () => true,
+    () => false,
+  );

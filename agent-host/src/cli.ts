@@ -1,0 +1,66 @@
+/** @module The command line: what the words mean, and how to say it when they mean nothing. */
+import { hostname } from "node:os";
+import { parseArgs } from "node:util";
+
+export const USAGE = `Usage: agent-host [run] [--config <file>] [--drain-on-exit]
+       agent-host join <url> <token> [--name <name>]
+       agent-host status | drain
+       agent-host --help | --version
+
+  run      serve sessions for the control plane this host has joined (the default)
+  join     register this host with a one-time token
+  status   say as JSON whether the daemon runs, and what it holds
+  drain    stop every session on this host, and the daemon
+
+Settings are environment variables (SANDBAR_HOME, SANDBAR_URL, ...) or --config <file.json> with the same names.
+Stopping the daemon leaves sessions running: the next one adopts them.
+`;
+
+export type Invocation =
+  | { command: "run"; config?: string; drainOnExit: boolean }
+  | { command: "join"; config?: string; url: string; token: string; name: string }
+  | { command: "status" | "drain"; config?: string }
+  | { command: "help" | "version"; config?: undefined };
+
+export class UsageError extends Error {}
+
+export function parseCommandLine(argv: string[]): Invocation {
+  let parsed: ReturnType<typeof parse>;
+  try {
+    parsed = parse(argv);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+  const { values, positionals } = parsed;
+  if (values.help) return { command: "help" };
+  if (values.version) return { command: "version" };
+  const [command = "run", ...rest] = positionals;
+  const { config } = values;
+  if (command === "join") {
+    const [url, token] = rest;
+    if (!url || !token || rest.length > 2) throw new UsageError("join needs <url> and <token>");
+    if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+      throw new UsageError(`${url} is not an http or https URL`);
+    return { command, config, url: url.replace(/\/+$/, ""), token, name: values.name ?? hostname() };
+  }
+  if (rest.length) throw new UsageError(`${rest[0]} is too much`);
+  if (values.name) throw new UsageError("--name belongs to join");
+  if (command === "run") return { command, config, drainOnExit: values["drain-on-exit"] ?? false };
+  if (values["drain-on-exit"]) throw new UsageError("--drain-on-exit belongs to run");
+  if (command === "status" || command === "drain") return { command, config };
+  throw new UsageError(`unknown command ${command}`);
+}
+
+function parse(argv: string[]) {
+  return parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: {
+      config: { type: "string" },
+      name: { type: "string" },
+      "drain-on-exit": { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+      version: { type: "boolean" },
+    },
+  });
+}

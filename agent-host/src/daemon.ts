@@ -1,0 +1,246 @@
+/** @module The daemon: its parts, tied together. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ServerFrame } from "@sandbar/shared";
+import { ArtifactExport } from "./artifact-export.ts";
+import { ArtifactIngest } from "./artifact-ingest.ts";
+import { CapacityWatch } from "./capacity.ts";
+import { CommandAcks } from "./command-acks.ts";
+import type { Config } from "./config.ts";
+import { Containers } from "./containers.ts";
+import { ControlPlaneHttp } from "./control-plane-http.ts";
+import { DatasetCache } from "./dataset-cache.ts";
+import { DatasetJournal } from "./dataset-journal.ts";
+import { Datasets } from "./datasets.ts";
+import { followDockerEvents } from "./docker-events.ts";
+import { removeEgress } from "./egress.ts";
+import { FileCalls } from "./file-calls.ts";
+import { createSigner, type Identity } from "./identity.ts";
+import { Journal } from "./journal.ts";
+import { backoffMs, Link } from "./link.ts";
+import { takeLock } from "./lock.ts";
+import type { Log } from "./log.ts";
+import { CommandOrder } from "./order.ts";
+import { Pool } from "./pool.ts";
+import { Preparation } from "./preparation.ts";
+import { ProcessCalls } from "./process-calls.ts";
+import { adoptSessions, sweepAgainAndAgain } from "./reconcile.ts";
+import { Removals } from "./removals.ts";
+import type { SessionContext } from "./session.ts";
+import { Sessions } from "./sessions.ts";
+import { SettledOutcomes } from "./settled-outcomes.ts";
+import { SignedRequests } from "./signed-requests.ts";
+import { Tunnels } from "./tunnels.ts";
+import { VERSION } from "./version.ts";
+import { VolumeCalls } from "./volume-calls.ts";
+
+/** An earlier command that does not come within this time is asked for by a new connection. */
+const GAP_MS = 5000;
+
+export const EXIT = { ok: 0, failed: 1, usage: 2, superseded: 3, removed: 4 } as const;
+
+type CommandFrame = Extract<ServerFrame, { t: "command" }>;
+
+/** `drain` serves nobody: it adopts what is there, stops it and goes. */
+export type DaemonMode = "serve" | "serve, then drain" | "drain";
+
+/** Runs until told to go; the answer is the process's exit code. Without a drain, containers are left as they are. */
+export async function runDaemon(
+  config: Config,
+  identity: Identity,
+  log: Log,
+  mode: DaemonMode,
+): Promise<number> {
+  let drains = mode !== "serve";
+  const lock = await takeLock(config.home, log);
+  const journal = new Journal(config.home);
+  const containers = new Containers(config, identity.host_id, log);
+  const stop = new AbortController();
+  const end = Promise.withResolvers<number>();
+  const capacity = new CapacityWatch(config, containers, log);
+  let order = new CommandOrder<CommandFrame | null>(journal.lastN());
+  let gap: NodeJS.Timeout | null = null;
+
+  const link = new Link({
+    url: config.url ?? identity.url,
+    hostId: identity.host_id,
+    version: VERSION,
+    boot: randomUUID(),
+    log,
+    sign: await createSigner(identity),
+    describe: () => ({ capacity: capacity.current, sessions: sessions.inventory() }),
+    onWelcome: (welcome) => {
+      // What the journal has, not what was last seen; and a journal that was lost starts behind what can still come.
+      order = new CommandOrder(Math.max(journal.lastN(), welcome.next_n - 1));
+      watchGap();
+      sessions.onWelcome();
+    },
+    onFrame: (frame) => onFrame(frame),
+    onUnreadableCommand: (n) => onPlaced(n, null),
+    onEnd: (reason) => {
+      log.error(
+        { reason },
+        reason === "superseded" ? "a newer daemon has this host's id; going" : "this host was removed; going",
+      );
+      end.resolve(EXIT[reason]);
+    },
+    onCongestion: (congested) => {
+      for (const session of sessions.all()) session.pause(congested);
+    },
+  });
+  const acks = new CommandAcks((n) => link.send({ t: "ack", n }));
+  const settled = new SettledOutcomes(journal, (text) => link.sendText(text));
+  const http = new ControlPlaneHttp(config.url ?? identity.url);
+  const files = new FileCalls(http, config.importDirs, log);
+  const processes = new ProcessCalls(new Tunnels(config.url ?? identity.url), http, log);
+  const plane = new SignedRequests(config.url ?? identity.url, identity);
+  const exports = new ArtifactExport(plane, config.home, log);
+  const datasetCache = new DatasetCache(config.home, config.datasetCacheBytes);
+  const datasetJournal = new DatasetJournal(config.home);
+  const datasets = new Datasets({ journal: datasetJournal, cache: datasetCache, http, log });
+  const artifacts = new ArtifactIngest({
+    plane,
+    giveUpMs: config.ingestGiveUpMs,
+    log,
+    linked: () => link.up,
+  });
+  const removals = new Removals({ config, containers, journal, log });
+  const pool = new Pool({
+    config,
+    containers,
+    journal,
+    log,
+    room: () => config.maxSessions - sessions.live,
+    busy: () => sessions.starting > 0,
+  });
+  const preparation = new Preparation(config, containers, log);
+  const context: SessionContext = {
+    config,
+    journal,
+    containers,
+    link,
+    settled,
+    files,
+    processes,
+    artifacts,
+    exports,
+    datasets,
+    pool,
+    removals,
+    preparation,
+    volumeCalls: new VolumeCalls(preparation.volumes),
+    log,
+  };
+  const sessions = new Sessions(context);
+
+  function onFrame(frame: ServerFrame): void {
+    switch (frame.t) {
+      case "command":
+        onPlaced(frame.n, frame);
+        break;
+      case "ack":
+        sessions.onAck(frame);
+        break;
+      case "resend":
+        sessions.onResend(frame);
+        break;
+      case "session.ack":
+        sessions.onSessionAck(frame);
+        break;
+      case "call":
+        return void sessions.onCall(frame);
+    }
+  }
+
+  function onPlaced(n: number, frame: CommandFrame | null): void {
+    const placed = order.place(n, frame);
+    if (placed.kind === "seen") acks.add(n);
+    else if (placed.kind === "overflow") link.drop("too many commands from the future");
+    else if (placed.kind === "ready") {
+      for (const { n: next, item } of placed.items) {
+        if (item) sessions.accept(next, item.session, item.command);
+        else sessions.skip(next);
+        acks.add(next);
+      }
+    }
+    watchGap();
+  }
+
+  function watchGap(): void {
+    if (!order.gap) {
+      if (gap) clearTimeout(gap);
+      gap = null;
+    } else gap ??= setTimeout(() => link.drop("a command is missing"), GAP_MS);
+  }
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => end.resolve(EXIT.ok));
+  process.on("SIGUSR2", () => {
+    drains = true;
+    end.resolve(EXIT.ok);
+  });
+
+  await datasetCache.clear();
+  await untilDockerAnswers(containers, log);
+  await preparation.start();
+  await containers.egress
+    .restore()
+    .catch((error) => log.error({ err: error }, "the egress network's filter could not be restored"));
+  await adoptSessions({ config, journal, containers, sessions, pool, removals, log });
+  await capacity.start((now) => link.send({ t: "capacity", capacity: now }));
+  void followDockerEvents({
+    containers,
+    hostId: identity.host_id,
+    signal: stop.signal,
+    log,
+    onDeath: (container) => {
+      sessions.onContainerDeath(container);
+      pool.onContainerDeath(container);
+    },
+    onResync: () => void sessions.checkAll(),
+  });
+  sweepAgainAndAgain({ config, journal, containers, sessions, pool, removals, log }, stop.signal);
+  if (mode === "drain") end.resolve(EXIT.ok);
+  else {
+    link.start();
+    pool.start();
+  }
+  log.info({ host: identity.host_id, home: config.home, version: VERSION }, "agent-host runs");
+
+  const code = await end.promise;
+  pool.stop();
+  if (drains)
+    await Promise.all([
+      pool.drain(),
+      ...sessions.all().map((session) => session.stop("the host is drained")),
+    ]);
+  if (drains) {
+    await removals.finished();
+    await removeEgress(containers.docker, identity.host_id).catch((error) =>
+      log.warn({ err: error }, "the egress network stays"),
+    );
+    await preparation.volumes
+      .unmountAll()
+      .catch((error) => log.warn({ err: error }, "a volume stays mounted"));
+  }
+  removals.stop();
+  log.info({ code }, drains ? "drained; going" : "going; sessions run on");
+  stop.abort();
+  capacity.stop();
+  link.stop();
+  datasetJournal.close();
+  journal.close();
+  lock.release();
+  return code;
+}
+
+async function untilDockerAnswers(containers: Containers, log: Log): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await containers.list();
+      return;
+    } catch (error) {
+      log.warn({ err: error }, "waiting for Docker");
+      await sleep(backoffMs(attempt));
+    }
+  }
+}

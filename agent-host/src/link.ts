@@ -1,0 +1,200 @@
+/** @module The one WebSocket to the control plane: opening, proof, redial with backoff and jitter, backpressure. */
+import {
+  type Capacity,
+  CLOSE,
+  FRAME_LIMIT_BYTES,
+  HEARTBEAT_RESPONSE,
+  type HostFrame,
+  PROTOCOL_VERSION,
+  type ServerFrame,
+  ServerFrameSchema,
+  type SessionReport,
+} from "@sandbar/shared";
+import WebSocket from "ws";
+import { Heartbeat } from "./heartbeat.ts";
+import type { Log } from "./log.ts";
+
+const BACKOFF_FIRST_MS = 100;
+const BACKOFF_LAST_MS = 10_000;
+const OPENING_MS = 10_000;
+const INBOUND_LIMIT_BYTES = 16 * 1024 * 1024;
+/** Above this many unsent bytes the guests are not read any more. */
+const CONGESTED_BYTES = 8 * 1024 * 1024;
+const RELIEVED_BYTES = 1024 * 1024;
+
+type Welcome = Extract<ServerFrame, { t: "welcome" }>;
+
+export interface LinkOptions {
+  readonly url: string;
+  readonly hostId: string;
+  readonly version: string;
+  readonly boot: string;
+  readonly log: Log;
+  sign(nonce: string): Promise<string>;
+  describe(): { capacity: Capacity; sessions: { session: string; report: SessionReport }[] };
+  onWelcome(welcome: Welcome): void;
+  onFrame(frame: ServerFrame): void;
+  /** A command frame that this version cannot read. */
+  onUnreadableCommand(n: number): void;
+  /** Fatal for this daemon: a newer one has the host id, or the host was removed. */
+  onEnd(reason: "superseded" | "removed"): void;
+  onCongestion(congested: boolean): void;
+}
+
+export function backoffMs(attempt: number, random: number = Math.random()): number {
+  const full = Math.min(BACKOFF_LAST_MS, BACKOFF_FIRST_MS * 2 ** Math.min(attempt, 20));
+  return Math.round(full * (0.5 + random / 2));
+}
+
+export class Link {
+  readonly #options: LinkOptions;
+  #socket: WebSocket | null = null;
+  #heartbeat: Heartbeat | null = null;
+  #redial: NodeJS.Timeout | null = null;
+  #attempt = 0;
+  #welcomed = false;
+  #congested = false;
+  #stopped = false;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  /** Between `welcome` and close: only then do frames go out. */
+  get up(): boolean {
+    return this.#welcomed;
+  }
+
+  start(): void {
+    this.#dial();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    if (this.#redial) clearTimeout(this.#redial);
+    this.#socket?.close(1001);
+  }
+
+  send(frame: HostFrame): boolean {
+    return this.sendText(JSON.stringify(frame));
+  }
+
+  sendText(text: string): boolean {
+    if (!this.#welcomed || this.#socket?.readyState !== WebSocket.OPEN) return false;
+    this.#transmit(this.#socket, text);
+    return true;
+  }
+
+  /** Closes the connection; everything unacknowledged comes again on the next one. */
+  drop(reason: string): void {
+    this.#options.log.warn({ reason }, "dropping the link");
+    this.#socket?.terminate();
+  }
+
+  #transmit(socket: WebSocket, text: string): void {
+    if (text.length > FRAME_LIMIT_BYTES)
+      this.#options.log.warn({ length: text.length }, "sending a very large frame");
+    socket.send(text, () => this.#relieve(socket));
+    if (!this.#congested && socket.bufferedAmount > CONGESTED_BYTES) {
+      this.#congested = true;
+      this.#options.onCongestion(true);
+    }
+  }
+
+  #relieve(socket: WebSocket): void {
+    if (!this.#congested || (socket === this.#socket && socket.bufferedAmount > RELIEVED_BYTES)) return;
+    this.#congested = false;
+    this.#options.onCongestion(false);
+  }
+
+  #dial(): void {
+    const { url, hostId, log } = this.#options;
+    const socket = new WebSocket(`${url.replace(/^http/, "ws")}/agent/link/${hostId}`, {
+      perMessageDeflate: false,
+      maxPayload: INBOUND_LIMIT_BYTES,
+      handshakeTimeout: OPENING_MS,
+    });
+    this.#socket = socket;
+    const opening = setTimeout(() => socket.terminate(), OPENING_MS);
+    socket.on("message", (data, binary) => {
+      if (binary || socket !== this.#socket) return;
+      const text = data.toString();
+      if (text === HEARTBEAT_RESPONSE) return this.#heartbeat?.answered();
+      try {
+        this.#receive(socket, text, opening);
+      } catch (error) {
+        log.error({ err: error }, "could not handle a frame");
+        socket.terminate();
+      }
+    });
+    socket.on("error", (error) => log.debug({ err: error }, "link error"));
+    socket.on("close", (code, reason) => {
+      clearTimeout(opening);
+      if (socket !== this.#socket) return;
+      this.#closed(code, reason.toString());
+    });
+  }
+
+  #receive(socket: WebSocket, text: string, opening: NodeJS.Timeout): void {
+    const raw = JSON.parse(text) as { t?: unknown; n?: unknown };
+    const parsed = ServerFrameSchema.safeParse(raw);
+    if (!parsed.success) {
+      this.#options.log.error({ t: raw?.t, issues: parsed.error.issues.slice(0, 3) }, "cannot read a frame");
+      if (raw?.t === "command" && Number.isInteger(raw.n) && this.#welcomed)
+        this.#options.onUnreadableCommand(raw.n as number);
+      return;
+    }
+    const frame = parsed.data;
+    if (frame.t === "challenge") {
+      void this.#prove(socket, frame.nonce);
+    } else if (frame.t === "welcome") {
+      clearTimeout(opening);
+      this.#attempt = 0;
+      this.#welcomed = true;
+      this.#options.log.info({ epoch: frame.epoch }, "linked");
+      this.#heartbeat?.stop();
+      this.#heartbeat = new Heartbeat(
+        frame.heartbeat_ms,
+        (ping) => socket.readyState === WebSocket.OPEN && socket.send(ping),
+        () => this.drop("no answer to the heartbeat"),
+      );
+      this.#options.onWelcome(frame);
+    } else if (this.#welcomed) this.#options.onFrame(frame);
+  }
+
+  async #prove(socket: WebSocket, nonce: string): Promise<void> {
+    const proof = await this.#options.sign(nonce);
+    if (socket.readyState !== WebSocket.OPEN) return;
+    const { version, boot } = this.#options;
+    const hello: HostFrame = {
+      t: "hello",
+      v: PROTOCOL_VERSION,
+      proof,
+      version,
+      boot,
+      ...this.#options.describe(),
+    };
+    socket.send(JSON.stringify(hello));
+  }
+
+  #closed(code: number, reason: string): void {
+    this.#welcomed = false;
+    this.#heartbeat?.stop();
+    this.#heartbeat = null;
+    this.#socket = null;
+    if (this.#congested) {
+      this.#congested = false;
+      this.#options.onCongestion(false);
+    }
+    if (this.#stopped) return;
+    if (code === CLOSE.superseded || code === CLOSE.removed) {
+      this.#stopped = true;
+      this.#options.onEnd(code === CLOSE.superseded ? "superseded" : "removed");
+      return;
+    }
+    const wait = backoffMs(this.#attempt++);
+    const level = code === CLOSE.unauthorized ? "error" : this.#attempt > 3 ? "warn" : "info";
+    this.#options.log[level]({ code, reason, wait }, "link closed; dialling again");
+    this.#redial = setTimeout(() => this.#dial(), wait);
+  }
+}

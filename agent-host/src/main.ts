@@ -1,0 +1,109 @@
+#!/usr/bin/env node
+/** @module agent-host: runs the sessions of one Docker host. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseCommandLine, USAGE, UsageError } from "./cli.ts";
+import { type Config, ConfigError, readConfig } from "./config.ts";
+import { type DaemonMode, EXIT, runDaemon } from "./daemon.ts";
+import { IdentityError, join, readIdentity } from "./identity.ts";
+import { Journal } from "./journal.ts";
+import { liveDaemon } from "./lock.ts";
+import { createLog } from "./log.ts";
+import { VERSION } from "./version.ts";
+
+async function main(argv: string[]): Promise<number> {
+  const invocation = parseCommandLine(argv);
+  if (invocation.command === "help") return say(USAGE);
+  if (invocation.command === "version") return say(`${VERSION}\n`);
+  const config = readConfig(process.env, invocation.config);
+  switch (invocation.command) {
+    case "join": {
+      const identity = await join(config.home, invocation.url, invocation.token, invocation.name);
+      return say(`Joined ${identity.url} as ${identity.host_id}. Start it with: agent-host run\n`);
+    }
+    case "status":
+      return status(config);
+    case "drain":
+      return drain(config);
+    case "run":
+      return run(config, invocation.drainOnExit ? "serve, then drain" : "serve");
+  }
+}
+
+async function run(config: Config, mode: DaemonMode): Promise<number> {
+  const identity = readIdentity(config.home);
+  if (!identity)
+    throw new IdentityError(
+      `this host has not joined yet (no identity in ${config.home}); see agent-host join`,
+    );
+  const log = createLog(config.logLevel);
+  process.on("unhandledRejection", (error) => {
+    log.fatal({ err: error }, "unhandled rejection");
+    process.exit(EXIT.failed);
+  });
+  process.on("uncaughtException", (error) => {
+    log.fatal({ err: error }, "uncaught exception");
+    process.exit(EXIT.failed);
+  });
+  return runDaemon(config, identity, log, mode);
+}
+
+function status(config: Config): number {
+  const identity = readIdentity(config.home);
+  const daemon = liveDaemon(config.home);
+  const journal = identity ? new Journal(config.home) : null;
+  const sessions = journal?.sessions().map(({ id, state, container }) => ({ id, state, container })) ?? [];
+  const pool: Record<string, number> = {};
+  for (const { key, warm } of journal?.poolBoxes() ?? []) {
+    const { runtime } = JSON.parse(key);
+    pool[runtime] = (pool[runtime] ?? 0) + warm;
+  }
+  journal?.close();
+  say(
+    `${JSON.stringify(
+      {
+        joined: identity !== null,
+        host_id: identity?.host_id,
+        url: config.url ?? identity?.url,
+        pid: daemon?.pid ?? null,
+        sessions,
+        pool,
+      },
+      null,
+      2,
+    )}\n`,
+  );
+  return daemon ? EXIT.ok : EXIT.failed;
+}
+
+/** A running daemon drains itself; without one, this process becomes a daemon just for that. */
+async function drain(config: Config): Promise<number> {
+  const daemon = liveDaemon(config.home);
+  if (!daemon) {
+    if (!readIdentity(config.home)) return EXIT.ok;
+    return run(config, "drain");
+  }
+  process.kill(daemon.pid, "SIGUSR2");
+  for (let i = 0; i < 600; i++) {
+    if (liveDaemon(config.home)?.pid !== daemon.pid) return EXIT.ok;
+    await sleep(100);
+  }
+  throw new Error("the daemon does not finish draining");
+}
+
+function say(text: string): number {
+  process.stdout.write(text);
+  return EXIT.ok;
+}
+
+try {
+  // Docker's and the link's sockets would keep the process alive; everything that matters is on disk by now.
+  process.exit(await main(process.argv.slice(2)));
+} catch (error) {
+  if (error instanceof UsageError) {
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    process.exit(EXIT.usage);
+  }
+  const known = error instanceof ConfigError || error instanceof IdentityError;
+  process.stderr.write(`${known ? (error as Error).message : ((error as Error).stack ?? error)}\n`);
+  process.exit(EXIT.failed);
+}

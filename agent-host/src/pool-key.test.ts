@@ -1,0 +1,39 @@
+import type { SessionSpec } from "@sandbar/shared";
+import { describe, expect, it } from "vitest";
+import { readConfig } from "./config.ts";
+import { poolKey, poolSpec } from "./pool-key.ts";
+
+const config = readConfig({});
+const spec = poolSpec(config, "python");
+const key = (changes: Partial<SessionSpec> & Record<string, unknown> = {}) =>
+  poolKey(config, "python", { ...spec, ...changes });
+
+describe("a warm box", () => {
+  it.each([
+    [{ limits: { ...spec.limits, memory_mb: 64 } }],
+    [{ env: { A: "b" } }],
+    [{ idle_ttl_s: 5, max_lifetime_s: 6 }],
+    [{ dataset_access: "API" as const }],
+    [{ image: "sandbar/python:latest" }],
+  ])("serves a session with %o", (changes) => {
+    expect(key(changes)).toBe(key());
+  });
+
+  it.each([
+    [{ storage: "BIND" as const }],
+    [{ dataset_access: "LOCAL_RO" as const }],
+    [{ volumes: [{ name: "v", path: "/v" }] }],
+    [{ dependencies: { numpy: "" } }],
+    [{ image: "sandbar/other:1" }],
+  ])("cannot become a session with %o", (changes) => {
+    expect(key(changes)).toBeNull();
+  });
+
+  it.each([[{ network: "egress" as const }], [{ runtime: "bash" as const }], [{ something_new: ["x"] }]])(
+    "of another kind serves a session with %o",
+    (changes) => {
+      expect(key(changes)).not.toBeNull();
+      expect(key(changes)).not.toBe(key());
+    },
+  );
+});

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type HostFrame, HostFrameSchema, type KernelEvent, type Outcome } from "@sandbar/shared";
+import { describe, expect, it } from "vitest";
+import { ReportBatch, reportFrames } from "./report.ts";
+
+const OUTCOME: Outcome = {
+  status: "ok",
+  error: null,
+  exit_code: null,
+  totals: null,
+  state: { variables: "kept", files: "kept" },
+  started_at: 1,
+  finished_at: 2,
+  last_seq: 3,
+  artifacts: [],
+  artifacts_skipped: [],
+};
+const text = (seq: number, chars = 1): KernelEvent => ({ type: "stdout", seq, text: "é".repeat(chars) });
+const parse = (frame: string) =>
+  HostFrameSchema.parse(JSON.parse(frame)) as Extract<HostFrame, { t: "report" }>;
+
+describe("reports", () => {
+  it("are split below the limit, in order, with the outcome on the last", () => {
+    const events = Array.from({ length: 50 }, (_, i) => JSON.stringify(text(i + 1, 1000)));
+    const frames = reportFrames("ses", "exe", events, OUTCOME, 10_000);
+    expect(frames.length).toBeGreaterThan(5);
+    for (const frame of frames) expect(Buffer.byteLength(frame)).toBeLessThanOrEqual(10_000);
+    const parsed = frames.map(parse);
+    expect(parsed.flatMap((f) => f.events.map((e) => e.seq))).toEqual(
+      Array.from({ length: 50 }, (_, i) => i + 1),
+    );
+    expect(parsed.map((f) => f.outcome !== null)).toEqual(frames.map((_, i) => i === frames.length - 1));
+  });
+
+  it("carry an outcome without events", () => {
+    expect(parse(reportFrames("ses", "exe", [], OUTCOME)[0]!)).toMatchObject({
+      events: [],
+      outcome: OUTCOME,
+    });
+  });
+
+  it("of a short cell are one frame", async () => {
+    const sent: [number, Outcome | null][] = [];
+    const batch = new ReportBatch((events, outcome) => sent.push([events.length, outcome]));
+    batch.add({ type: "started", seq: 1 });
+    await sleep(1);
+    batch.add(text(2));
+    batch.flush(OUTCOME);
+    await sleep(20);
+    expect(sent).toEqual([[2, OUTCOME]]);
+  });
+
+  it("leave while the code runs on", async () => {
+    const sent: number[] = [];
+    const batch = new ReportBatch((events) => sent.push(events.length));
+    batch.add({ type: "started", seq: 1 });
+    await sleep(30);
+    batch.add(text(2));
+    batch.add(text(3));
+    await sleep(10);
+    expect(sent).toEqual([1, 2]);
+  });
+});

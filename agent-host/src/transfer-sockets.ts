@@ -1,0 +1,72 @@
+/** @module Connections that a guest was asked to open, one for each transfer, waiting for whoever asked. */
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import { SandbarError } from "@sandbar/shared";
+
+const LIMIT = 32;
+/** A guest works on a few transfers at a time; the others wait this long for their turn. */
+const WAIT_MS = 60_000;
+
+interface Expected {
+  resolve(socket: Socket): void;
+  reject(error: Error): void;
+  timer: NodeJS.Timeout;
+}
+
+export interface ExpectedSocket {
+  readonly id: string;
+  readonly socket: Promise<Socket>;
+  cancel(): void;
+}
+
+export class TransferSockets {
+  readonly #limit: number;
+  readonly #expected = new Map<string, Expected>();
+  readonly #open = new Set<Socket>();
+
+  constructor(limit = LIMIT) {
+    this.#limit = limit;
+  }
+
+  /** Transfers that wait or run; for tests and for the log. */
+  get size(): number {
+    return this.#expected.size + this.#open.size;
+  }
+
+  expect(): ExpectedSocket {
+    if (this.size >= this.#limit)
+      throw new SandbarError("RATE_LIMITED", `a session has ${this.#limit} transfers at once`);
+    const id = randomBytes(16).toString("hex");
+    const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+    // Whoever asked may have failed before it came to wait.
+    promise.catch(() => {});
+    const timer = setTimeout(() => {
+      this.#expected.delete(id);
+      reject(new SandbarError("HOST_TIMEOUT", "too many transfers run in this session"));
+    }, WAIT_MS);
+    this.#expected.set(id, { resolve, reject, timer });
+    return { id, socket: promise, cancel: () => this.#take(id)?.reject(new Error("cancelled")) };
+  }
+
+  /** False when nobody expects it. */
+  attach(id: string, socket: Socket): boolean {
+    const expected = this.#take(id);
+    if (!expected) return false;
+    this.#open.add(socket);
+    socket.once("close", () => this.#open.delete(socket));
+    expected.resolve(socket);
+    return true;
+  }
+
+  failAll(reason: string): void {
+    for (const id of [...this.#expected.keys()])
+      this.#take(id)?.reject(new SandbarError("TRANSFER_FAILED", reason));
+  }
+
+  #take(id: string): Expected | undefined {
+    const expected = this.#expected.get(id);
+    if (expected) clearTimeout(expected.timer);
+    this.#expected.delete(id);
+    return expected;
+  }
+}

@@ -1,0 +1,71 @@
+/** @module A trivial Python cell over HTTP, side by side with the baselines, and many at once. */
+import type { Client } from "@sandbar/test/fixtures/client.ts";
+import { dockerExecBaseline, jupyterBaseline } from "./baselines.ts";
+import { ms, ratio, summarize } from "./statistics.ts";
+
+const ROUNDS = 10;
+
+export async function benchCells(client: Client, say: (line: string) => void): Promise<string[][]> {
+  const { id } = await client.create();
+  const exec = await dockerExecBaseline();
+  const jupyter = await jupyterBaseline(say);
+  const samples = { sandbar: [] as number[], jupyter: [] as number[], exec: [] as number[] };
+  try {
+    await jupyter.cells(50);
+    for (let i = 0; i < 100; i++) await client.run(id, "1+1");
+    // Interleaved, so that a noisy minute hits all three alike.
+    for (let round = 0; round < ROUNDS; round++) {
+      for (let i = 0; i < 50; i++) {
+        const began = performance.now();
+        const { text } = await client.run(id, "1+1");
+        samples.sandbar.push(performance.now() - began);
+        if (text !== "2") throw new Error("wrong answer");
+      }
+      samples.jupyter.push(...(await jupyter.cells(50)));
+      samples.exec.push(...(await exec.cells(3)));
+    }
+  } finally {
+    await exec.close();
+    await jupyter.close();
+    await client.stop(id);
+  }
+  const ours = summarize(samples.sandbar);
+  return (["sandbar", "jupyter", "exec"] as const).map((name) => {
+    const summary = summarize(samples[name]);
+    const label = {
+      sandbar: "Sandbar, HTTP client to kernel and back",
+      jupyter: "local Jupyter kernel (jupyter_client)",
+      exec: "`docker exec` of a Python client per call",
+    };
+    return [
+      label[name],
+      ms(summary.median),
+      ms(summary.p95),
+      String(summary.n),
+      ratio(summary.median / ours.median),
+    ];
+  });
+}
+
+export async function benchThroughput(
+  client: Client,
+  { clients = 32, sessions = 8, seconds = 10 } = {},
+): Promise<number> {
+  const ids = (await Promise.all(Array.from({ length: sessions }, () => client.create()))).map(
+    (session) => session.id,
+  );
+  let done = 0;
+  const until = performance.now() + seconds * 1000;
+  const began = performance.now();
+  await Promise.all(
+    Array.from({ length: clients }, async (_, index) => {
+      while (performance.now() < until) {
+        await client.run(ids[index % sessions]!, "1+1");
+        done++;
+      }
+    }),
+  );
+  const rate = done / ((performance.now() - began) / 1000);
+  await Promise.all(ids.map((id) => client.stop(id)));
+  return rate;
+}

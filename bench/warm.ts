@@ -1,0 +1,88 @@
+/** @module Sessions from the warm pool: create to first result beside `docker run`, twenty at once, stop. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { eventually, Stack } from "@sandbar/test/fixtures/stack.ts";
+import { dockerRunToFirstResult } from "./baselines.ts";
+import { ms, ratio, summarize } from "./statistics.ts";
+
+const CROWD = 20;
+const ROUNDS = 10;
+
+export async function benchWarm(say: (line: string) => void): Promise<string[][]> {
+  const stack = await Stack.start({
+    agentEnv: { SANDBAR_POOL: `python=${CROWD}`, SANDBAR_MAX_SESSIONS: "60" },
+  });
+  try {
+    say(`filling a pool of ${CROWD}`);
+    await poolOf(stack, CROWD);
+    return await sessions(stack, say);
+  } finally {
+    await stack.close();
+  }
+}
+
+async function sessions(stack: Stack, say: (line: string) => void): Promise<string[][]> {
+  const client = stack.client();
+  // The first request of all wakes objects and connections.
+  await client.stop((await client.create()).id);
+  await poolOf(stack, CROWD);
+  const samples = {
+    both: [] as number[],
+    create: [] as number[],
+    first: [] as number[],
+    stop: [] as number[],
+    run: [] as number[],
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    samples.run.push(dockerRunToFirstResult());
+    const began = performance.now();
+    const { id } = await client.create();
+    const created = performance.now();
+    const { text } = await client.run(id, "1+1");
+    const answered = performance.now();
+    if (text !== "2") throw new Error("wrong answer");
+    await client.stop(id);
+    samples.create.push(created - began);
+    samples.first.push(answered - created);
+    samples.both.push(answered - began);
+    samples.stop.push(performance.now() - answered);
+    await poolOf(stack, CROWD);
+  }
+  say(`${CROWD} at once`);
+  const began = performance.now();
+  const each = await Promise.all(
+    Array.from({ length: CROWD }, async () => {
+      const { id } = await client.create();
+      await client.run(id, "1+1");
+      return { id, took: performance.now() - began };
+    }),
+  );
+  const all = performance.now() - began;
+  await Promise.all(each.map(({ id }) => client.stop(id)));
+  const median = (values: number[]) => summarize(values).median;
+  const run = median(samples.run);
+  const both = median(samples.both);
+  return [
+    ["`docker run` of IPython to its first result", ms(run), ratio(1)],
+    ["warm: `POST /v1/sessions` plus first cell", ms(both), ratio(run / both)],
+    ["— of that: create", ms(median(samples.create)), ""],
+    ["— of that: first cell", ms(median(samples.first)), ""],
+    ["warm: stop", ms(median(samples.stop)), ""],
+    [`warm: ${CROWD} at once, until all have their first result`, ms(all), ratio(run / all)],
+    [`warm: ${CROWD} at once, each`, ms(median(each.map(({ took }) => took))), ""],
+  ];
+}
+
+/** Waits until so many boxes are warm, and the machine has had a moment to itself. */
+async function poolOf(stack: Stack, size: number): Promise<void> {
+  await eventually(`a pool of ${size}`, 180_000, () => {
+    const db = new DatabaseSync(join(stack.home, "host/journal.sqlite"), { readOnly: true });
+    try {
+      return Number(db.prepare("SELECT count(*) AS n FROM pool WHERE warm = 1").get()!.n) >= size;
+    } finally {
+      db.close();
+    }
+  });
+  await sleep(500);
+}

@@ -1,0 +1,272 @@
+"""What code leaves in /session/artifacts: found when an execution ends, read whole, removed when it is safe elsewhere.
+
+Whoever runs in the sandbox may swap any folder for a link at any moment, so files are opened component by component
+without following links, and a file counts as the same only while its size and its times are.
+"""
+
+import base64
+import os
+import stat
+from json import dumps
+
+import paths
+
+ROOT = os.path.join(paths.SESSION, b"artifacts")
+ENTRIES = 2000
+"""What one scan reports; the rest is found by the next."""
+NAMES_BYTES = 1_000_000
+LOOKS = 20_000
+"""A tree of a million folders must not keep the loop."""
+CHUNK = 1024 * 1024
+FLUSH_BYTES = 256 * 1024
+
+_SESSION = os.fsdecode(paths.SESSION)
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Artifacts:
+    def __init__(self) -> None:
+        self._settled = {}
+        """Entries that the daemon does not want to hear of again until they change."""
+
+    def found(self) -> dict:
+        """For a `done`: nothing when there is nothing, which must cost nearly nothing."""
+        entries, more = self.scan()
+        if not entries:
+            return {}
+        return {"artifacts": entries, "artifacts_more": more}
+
+    def scan(self) -> "tuple[list[dict], bool]":
+        entries = []
+        settled = {}
+        room = NAMES_BYTES
+        looks = LOOKS
+        folders = [b""]
+        while folders:
+            folder = folders.pop()
+            for name, status in _listing(folder):
+                path = folder + name
+                looks -= 1
+                if stat.S_ISDIR(status.st_mode):
+                    folders.append(path + b"/")
+                    continue
+                mark = _mark(status)
+                if self._settled.get(path) == mark:
+                    settled[path] = mark
+                    continue
+                room -= len(path) * 2 + 120
+                entries.append(_entry(path, status))
+                if len(entries) >= ENTRIES or room < 0:
+                    return entries, True
+            if looks < 0:
+                return entries, True
+        self._settled = settled
+        entries.sort(key=lambda entry: entry["path_b64"])
+        return entries, False
+
+    def settle(self, params: dict, _answer) -> dict:
+        """Removes what is safe elsewhere if it is unchanged, and remembers what was refused for good."""
+        removed = 0
+        for path, mark in _named(params.get("remove")):
+            removed += _remove(path, mark)
+        for path, mark in _named(params.get("refused")):
+            if len(self._settled) < 10 * ENTRIES:
+                self._settled[path] = mark
+        return {"removed": removed}
+
+    def scan_call(self, _params: dict, _answer) -> dict:
+        entries, more = self.scan()
+        return {"artifacts": entries, "artifacts_more": more}
+
+
+ARTIFACTS = Artifacts()
+
+
+def read(dialer, params: dict, answer) -> dict:
+    """For each entry a line, `{"size"}` or `{"skip"}`; then that many bytes; then `+`, or `-` when it changed meanwhile."""
+    entries = _named(params["entries"])
+    busy = _open_for_writing()
+    buffer = bytearray()
+    with dialer.dial(str(params["transfer"])) as sock:
+        answer({})
+        for path, mark in entries:
+            try:
+                fd = _open(path)
+            except OSError as error:
+                buffer += _line({"skip": _reason(error)})
+                continue
+            try:
+                status = os.fstat(fd)
+                if _mark(status) != mark:
+                    buffer += _line({"skip": "changed since the execution ended"})
+                elif (status.st_dev, status.st_ino) in busy:
+                    buffer += _line({"skip": "still being written"})
+                else:
+                    buffer += _line({"size": status.st_size})
+                    if status.st_size > FLUSH_BYTES:
+                        sock.sendall(buffer)
+                        buffer.clear()
+                        whole = _send_file(sock, fd, status.st_size)
+                    else:
+                        data = os.read(fd, status.st_size) if status.st_size else b""
+                        whole = len(data) == status.st_size
+                        buffer += data.ljust(status.st_size, b"\0")
+                    buffer += b"+" if whole and _mark(os.fstat(fd)) == mark else b"-"
+            finally:
+                os.close(fd)
+            if len(buffer) > FLUSH_BYTES:
+                sock.sendall(buffer)
+                buffer.clear()
+        sock.sendall(buffer)
+    return {}
+
+
+def _send_file(sock, fd: int, size: int) -> bool:
+    offset = 0
+    while offset < size:
+        sent = os.sendfile(sock.fileno(), fd, offset, min(size - offset, CHUNK))
+        if sent == 0:
+            break
+        offset += sent
+    whole = offset == size
+    # The daemon counts on the length that it was told.
+    while offset < size:
+        offset += sock.send(bytes(min(size - offset, CHUNK)))
+    return whole
+
+
+def _listing(folder: bytes):
+    try:
+        # Only the root can be swapped for a link with effect: what a link below it shows cannot be opened.
+        fd = os.open(ROOT, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC) if not folder else None
+        try:
+            with os.scandir(ROOT + b"/" + folder if fd is None else fd) as listing:
+                for item in listing:
+                    name = os.fsencode(item.name)
+                    if name.startswith(paths.PART_PREFIX) and name.endswith(paths.PART_SUFFIX):
+                        continue
+                    try:
+                        yield name, item.stat(follow_symlinks=False)
+                    except OSError:
+                        continue
+        finally:
+            if fd is not None:
+                os.close(fd)
+    except OSError:
+        return
+
+
+def _entry(path: bytes, status: os.stat_result) -> dict:
+    return {
+        "path_b64": base64.b64encode(path).decode(),
+        "size": status.st_size,
+        "mtime_ns": str(status.st_mtime_ns),
+        "ctime_ns": str(status.st_ctime_ns),
+        "kind": paths.kind_of(status.st_mode),
+    }
+
+
+def _mark(status: os.stat_result) -> "tuple[int, int, int]":
+    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _named(entries) -> "list[tuple[bytes, tuple[int, int, int]]]":
+    return [
+        (base64.b64decode(entry["path_b64"]), (int(entry["size"]), int(entry["mtime_ns"]), int(entry["ctime_ns"])))
+        for entry in entries or ()
+    ]
+
+
+def _open_folder(parts: "list[bytes]") -> int:
+    fd = os.open(ROOT, _FOLDER)
+    for part in parts:
+        try:
+            inner = os.open(part, _FOLDER, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = inner
+    return fd
+
+
+def _parts(path: bytes) -> "list[bytes]":
+    parts = path.split(b"/")
+    if any(part in (b"", b".", b"..") for part in parts):
+        raise ValueError("not a path below the folder")
+    return parts
+
+
+def _open(path: bytes) -> int:
+    *folders, name = _parts(path)
+    folder = _open_folder(folders)
+    try:
+        # Looked at first: opening a FIFO would already wake its writers.
+        if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise OSError(0, "not a file any more")
+        return os.open(name, _FILE, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _remove(path: bytes, mark: "tuple[int, int, int]") -> int:
+    *folders, name = _parts(path)
+    try:
+        folder = _open_folder(folders)
+    except OSError:
+        return 0
+    try:
+        if _mark(os.stat(name, dir_fd=folder, follow_symlinks=False)) != mark:
+            return 0
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        return 0
+    finally:
+        os.close(folder)
+    _prune(folders)
+    return 1
+
+
+def _prune(folders: "list[bytes]") -> None:
+    while folders:
+        try:
+            parent = _open_folder(folders[:-1])
+            try:
+                os.rmdir(folders[-1], dir_fd=parent)
+            finally:
+                os.close(parent)
+        except OSError:
+            return
+        folders = folders[:-1]
+
+
+def _open_for_writing() -> "set[tuple[int, int]]":
+    """Files that some process holds open to write. Only processes of our own user can be looked at, and no others can write here."""
+    busy = set()
+    for pid in os.listdir("/proc"):
+        if not pid.isdigit():
+            continue
+        try:
+            numbers = os.listdir("/proc/%s/fd" % pid)
+        except OSError:
+            continue
+        for number in numbers:
+            try:
+                # The link's own mode says how the file was opened, without opening anything.
+                if not os.lstat("/proc/%s/fd/%s" % (pid, number)).st_mode & stat.S_IWUSR:
+                    continue
+                if not os.readlink("/proc/%s/fd/%s" % (pid, number)).startswith(_SESSION):
+                    continue
+                status = os.stat("/proc/%s/fd/%s" % (pid, number))
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                busy.add((status.st_dev, status.st_ino))
+    return busy
+
+
+def _reason(error: OSError) -> str:
+    return "cannot be read: %s" % (error.strerror or "it is gone")
+
+
+def _line(value: dict) -> bytes:
+    return dumps(value).encode() + b"\n"

@@ -1,0 +1,379 @@
+"""A context: one kernel after another, the executions that wait for it, and the pipes that earlier ones left open."""
+
+import os
+import signal
+from collections import deque
+
+import artifacts
+import languages
+import limits
+import oom
+import processes
+from journal import Execution
+from kernel import Kernel
+from output import LateText, Pipe, StreamText
+from results import bounded_bundle, bounded_error
+from wire_json import dumps, encode
+
+STRAGGLER_S = 0.02
+STRAGGLER_LOOKS = 50
+HANGUP_S = 0.2
+
+
+class Context:
+    def __init__(self, guest, name: str, language: str, env: "dict[str, str]") -> None:
+        self._guest = guest
+        self._loop = guest.loop
+        self._journal = guest.journal
+        self.name = name
+        self.language = language
+        self._env = env
+        self.tag = ""
+        """In the environment of every process of the present kernel; a kernel that succeeds a dead one gets another."""
+        self.sessions = set()
+        self.state = "starting"
+        self._wire = languages.LANGUAGES[language].wire()
+        self._late = {stream: LateText(guest.link.send_late, name, stream) for stream in ("stdout", "stderr")}
+        self._kernel = None
+        self._queue = deque()
+        self._running = None
+        self._streams = ()
+        self._pipes = ()
+        self._old_pipes = deque()
+        self._failed_starts = 0
+        self._oom_kills = 0
+        self._start_timer = None
+        self._replacing = False
+        self._asking = None
+        self.closed = False
+        self.start()
+
+    # Executions
+
+    def submit(self, execution: Execution) -> None:
+        self._queue.append(execution)
+        if self.state == "dead":
+            self._failed_starts = limits.FAILED_STARTS - 1
+            self.start()
+        self._pump()
+
+    def full(self) -> bool:
+        return len(self._queue) >= limits.QUEUED_PER_CONTEXT
+
+    def idle(self) -> bool:
+        return self.state == "ready" and self._running is None and self._asking is None and not self._queue
+
+    def interrupt(self, execution: Execution) -> None:
+        if execution is self._running:
+            processes.signal_group(self._kernel.pid, signal.SIGINT)
+            self._wire.interrupted()
+            if self._wire.repeat_interrupt_s:
+                self._loop.after(self._wire.repeat_interrupt_s, lambda: self.interrupt(execution))
+        elif execution in self._queue:
+            self._queue.remove(execution)
+            self._end_unstarted(execution, "interrupted", None)
+
+    def kill(self, execution: Execution) -> None:
+        if execution is self._running:
+            self._kill_kernel()
+        elif execution in self._queue:
+            self._queue.remove(execution)
+            self._end_unstarted(execution, "died", None)
+
+    def restart(self) -> None:
+        self._failed_starts = 0
+        if self._kernel is not None and self._kernel.alive:
+            self._kill_kernel()
+        else:
+            self.start()
+
+    def set_env(self, env: "dict[str, str]") -> None:
+        """The environment of a session that was not known when the kernel started; given once, as at any other start."""
+        if self._env or not env:
+            return
+        self._env = env
+        if languages.LANGUAGES[self.language].takes_env and self._kernel is not None and self._kernel.alive:
+            self._kernel.send(encode(dumps({"op": "env", "env": env})) + b"\n")
+        else:
+            self.restart()
+
+    def close(self) -> None:
+        self.closed = True
+        for execution in self._queue:
+            self._end_unstarted(execution, "died", None)
+        self._queue.clear()
+        if self._kernel is not None and self._kernel.alive:
+            self._kill_kernel()
+        else:
+            self._let_go()
+
+    def hold(self) -> None:
+        for pipe in (*self._pipes, *self._old_pipes):
+            pipe.hold()
+        if self._kernel is not None:
+            self._kernel.hold()
+
+    def release(self) -> None:
+        for pipe in (*self._pipes, *self._old_pipes):
+            pipe.release()
+        if self._kernel is not None:
+            self._kernel.release()
+
+    # Questions to an idle kernel
+
+    def ask(self, message: dict, timeout_s: float, on_answer) -> None:
+        """One at a time, between executions; those that come meanwhile wait."""
+        self._asking = {"on_answer": on_answer, "child": None}
+        self._asking["timer"] = self._loop.after(timeout_s, self._question_overdue)
+        self._kernel.send(encode(dumps(message)) + b"\n")
+
+    def _question_overdue(self) -> None:
+        """A kernel that forked for the answer loses the child; another one is interrupted. It then answers with what it has."""
+        child = self._asking["child"]
+        if child is not None:
+            processes.signal_process(child, signal.SIGKILL)
+        else:
+            processes.signal_group(self._kernel.pid, signal.SIGINT)
+        self._asking["timer"] = self._loop.after(1.0, lambda: self._answered({"error": "the kernel did not answer"}))
+
+    def _answered(self, message: dict) -> None:
+        asking, self._asking = self._asking, None
+        if asking is not None:
+            asking["timer"].cancel()
+            asking["on_answer"](message)
+            self._pump()
+
+    # The kernel's life
+
+    def start(self) -> None:
+        language = languages.LANGUAGES[self.language]
+        if not self._replacing:
+            self.tag = os.urandom(8).hex()
+            self.sessions = set()
+        self._oom_kills = oom.kills()
+        try:
+            self._kernel = kernel = Kernel(
+                self._loop, self._guest.reaper, language.argv(), languages.environment(self._env, self.tag),
+                self._wire.control(), self._wire.inherit(), self._on_message, self._on_exit, self._on_hangup,
+            )
+        except OSError as error:
+            self._announce("dead", None, "the kernel could not be started: %s" % error)
+            self._fail_waiting(None)
+            return
+        # Fed to `late` until an execution owns them; a fresh-pipes kernel never writes here again after its first one.
+        self._pipes = (self._pipe(kernel.stdout, self._late["stdout"]), self._pipe(kernel.stderr, self._late["stderr"]))
+        self._streams = ()
+        self.sessions.add(kernel.pid)
+        self._start_timer = self._loop.after(limits.KERNEL_START_S, self._kill_kernel)
+        if not self._replacing:
+            self._announce("starting", self._guest.last_exit.pop(self.name, None))
+
+    def _kill_kernel(self) -> None:
+        kernel = self._kernel
+        if kernel is None or not kernel.alive:
+            return
+        kernel.killed = True
+        # What comes before the exit is noticed belongs to the next kernel.
+        self.state = "starting"
+        processes.signal_group(kernel.pid, signal.SIGKILL)
+        processes.signal_process(kernel.pid, signal.SIGKILL)
+        self._kill_members()
+
+    def _kill_members(self) -> None:
+        self._kill_generation(self.tag, set(self.sessions), STRAGGLER_LOOKS)
+
+    def _kill_generation(self, tag: str, sessions: "set[int]", looks: int) -> None:
+        foreign = {other.tag: other.sessions for other in self._guest.contexts.values() if other.tag != tag}
+        foreign.update(self._guest.commands.owned())
+        if processes.kill_members(tag, sessions, foreign) and looks > 0:
+            self._loop.after(STRAGGLER_S, lambda: self._kill_generation(tag, sessions, looks - 1))
+
+    def _on_hangup(self) -> None:
+        """The control socket closed: usually the process is ending; if it is not, it can no longer be spoken to."""
+        kernel = self._kernel
+
+        def end() -> None:
+            if kernel is self._kernel and kernel.alive:
+                self._kill_kernel()
+                kernel.killed = False
+
+        self._loop.after(HANGUP_S, end)
+
+    def _on_exit(self, status: int) -> None:
+        kernel = self._kernel
+        if self._start_timer is not None:
+            self._start_timer.cancel()
+            self._start_timer = None
+        kernel.drain()
+        kernel.close()
+        planned = self._replacing
+        signaled = os.WIFSIGNALED(status)
+        kills = oom.kills()
+        exit = {
+            "exit_code": None if signaled else os.WEXITSTATUS(status),
+            "signal": os.WTERMSIG(status) if signaled else None,
+            "oom": signaled and os.WTERMSIG(status) == signal.SIGKILL and not kernel.killed and kills > self._oom_kills,
+        }
+        if not planned:
+            self._kill_members()
+        running, self._running = self._running, None
+        self._answered({"error": "the kernel ended"})
+        if running is not None:
+            self._finish(running, "died", None, exit)
+        for pipe in self._pipes:
+            pipe.drain()
+        self._retire_pipes()
+        if self.closed:
+            self._let_go()
+            return
+        if planned and kernel.ready:
+            self.start()
+            return
+        self._replacing = False
+        if kernel.ready:
+            self._failed_starts = 0
+        else:
+            self._failed_starts += 1
+            if self._failed_starts >= limits.FAILED_STARTS:
+                self._announce("dead", exit, "the kernel ended before it was ready")
+                self._fail_waiting(exit)
+                return
+        self._guest.last_exit[self.name] = exit
+        self.start()
+
+    def _let_go(self) -> None:
+        for pipe in (*self._pipes, *self._old_pipes):
+            pipe.close()
+        self._pipes = ()
+        self._old_pipes.clear()
+        self._wire.close()
+        self._announce("dead", None, "closed")
+        self._guest.context_gone(self)
+
+    def _fail_waiting(self, exit) -> None:
+        while self._queue:
+            self._end_unstarted(self._queue.popleft(), "died", exit)
+
+    # What the kernel says
+
+    def _on_message(self, message: dict) -> None:
+        op = message.get("op")
+        running = self._running
+        if op == "done":
+            if running is not None and message.get("id") == running.id:
+                self._running = None
+                self._replacing = message.get("again") is True
+                code = message.get("exit_code")
+                status = message.get("status")
+                running.dropped += int(message.get("dropped") or 0)
+                self._finish(
+                    running,
+                    status if status in ("ok", "error", "interrupted") else "error",
+                    code if isinstance(code, int) and not isinstance(code, bool) else None,
+                    None,
+                )
+                if self._wire.fresh_pipes:
+                    self._retire_pipes()
+                if self._replacing:
+                    self._kernel.ready = True
+                    self.state = "starting"
+                self._pump()
+        elif op == "result" and running is not None:
+            self._drain()
+            data = bounded_bundle(running, message.get("data"))
+            if data:
+                self._journal.event(running, "result", data=data)
+            if message.get("wait") is True:
+                self._kernel.send(b'{"op":"go"}\n')
+        elif op == "error" and running is not None:
+            self._drain()
+            self._journal.event(running, "error", **bounded_error(message))
+        elif op == "late" and message.get("stream") in self._late:
+            self._late[message["stream"]].text(str(message.get("text", "")))
+        elif op == "answer":
+            self._answered(message)
+        elif op == "child" and self._asking is not None:
+            self._asking["child"] = int(message["pid"])
+        elif op == "ready" and not self._kernel.ready:
+            self._kernel.ready = True
+            self._failed_starts = 0
+            if self._start_timer is not None:
+                self._start_timer.cancel()
+                self._start_timer = None
+            self.state = "ready"
+            if self._replacing:
+                self._replacing = False
+            else:
+                self._announce("ready", None)
+            self._pump()
+        if self._journal.full:
+            self._guest.hold_all()
+
+    # One execution
+
+    def _pump(self) -> None:
+        if self._queue and self.state == "ready" and self._running is None and self._asking is None:
+            self._begin(self._queue.popleft())
+
+    def _begin(self, execution: Execution) -> None:
+        kernel = self._kernel
+        self._running = execution
+        self._oom_kills = oom.kills()
+        sinks = tuple(StreamText(self._journal, execution, stream) for stream in ("stdout", "stderr"))
+        if self._wire.fresh_pipes:
+            self._retire_pipes()
+            fds = self._wire.begin(kernel, execution)
+            self._pipes = tuple(self._pipe(fd, sink) for fd, sink in zip(fds, sinks))
+        else:
+            for pipe, sink in zip(self._pipes, sinks):
+                pipe.drain()
+                pipe.sink = sink
+            self._wire.begin(kernel, execution)
+        self._streams = sinks
+        self._journal.event(execution, "started")
+
+    def _drain(self) -> None:
+        for pipe in self._pipes:
+            if pipe.fd >= 0:
+                pipe.drain()
+        for stream in self._streams:
+            stream.flush()
+
+    def _finish(self, execution: Execution, status: str, exit_code, exit) -> None:
+        for pipe in self._pipes:
+            if pipe.fd >= 0:
+                pipe.drain()
+        for stream in self._streams:
+            stream.finish()
+        out, err = (stream.total for stream in self._streams)
+        self._streams = ()
+        for pipe, stream in zip(self._pipes, ("stdout", "stderr")):
+            pipe.sink = self._late[stream]
+        totals = {"stdout": out, "stderr": err, "results_dropped": execution.dropped}
+        found = artifacts.ARTIFACTS.found()
+        self._journal.end(execution, status=status, exit_code=exit_code, exit=exit, totals=totals, **found)
+        self._wire.ended()
+
+    def _end_unstarted(self, execution: Execution, status: str, exit) -> None:
+        totals = {"stdout": 0, "stderr": 0, "results_dropped": 0}
+        self._journal.end(execution, status=status, exit_code=None, exit=exit, totals=totals)
+
+    def _pipe(self, fd: int, sink) -> Pipe:
+        pipe = Pipe(self._loop, self._journal, fd, sink, self._guest.hold_all)
+        if self._journal.full:
+            pipe.hold()
+        return pipe
+
+    def _retire_pipes(self) -> None:
+        """A process that outlives its execution may hold the other end for ever; only so many are listened to."""
+        self._old_pipes.extend(pipe for pipe in self._pipes if pipe.fd >= 0)
+        self._pipes = ()
+        if len(self._old_pipes) > limits.OLD_PIPES_PER_CONTEXT:
+            self._old_pipes = deque(pipe for pipe in self._old_pipes if pipe.fd >= 0)
+            while len(self._old_pipes) > limits.OLD_PIPES_PER_CONTEXT:
+                self._old_pipes.popleft().close()
+
+    def _announce(self, state: str, exit, detail: str = "") -> None:
+        self.state = state
+        message = {"type": "context", "context": self.name, "state": state, "exit": exit, "detail": detail[:8000]}
+        self._guest.link.send(encode(dumps(message)) + b"\n")

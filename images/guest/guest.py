@@ -1,0 +1,185 @@
+"""The guest: what the daemon says, and who does it."""
+
+import os
+import signal
+
+import command_calls  # noqa: F401
+import file_calls
+import languages
+import limits
+import processes
+import system
+from calls import Calls
+from commands import Commands
+from contexts import Context
+from journal import Journal
+from link import Link
+from loop import Loop
+from processes import Reaper
+from wire_json import dumps, encode
+
+PROTOCOL_VERSION = 1
+SIGNALS = [signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
+
+
+class Guest:
+    def __init__(self, socket_path: str) -> None:
+        self.loop = Loop()
+        self.socket_path = socket_path
+        self.reaper = Reaper()
+        self.link = Link(self.loop, socket_path, self._hello, self._on_welcome, self._on_message)
+        self.journal = Journal(self.link.send, self.link.send_soon, self._release_all)
+        self.contexts = {}
+        self.last_exit = {}
+        """How a context's kernel ended, until the message about its successor has said so."""
+        self.commands = Commands(self)
+        self._calls = Calls(self)
+        self._token = None
+        file_calls.register(self.loop, socket_path, lambda: self._token)
+        self._languages = languages.available()
+        self._signals = system.signal_descriptor(SIGNALS)
+        self._handlers = {
+            "run": self._run,
+            "ack": self._ack,
+            "replay": self._replay,
+            "interrupt": self._interrupt,
+            "kill": self._kill,
+            "call": self._calls.handle,
+            "context.open": self._open,
+            "context.env": self._set_env,
+            "context.restart": self._restart,
+            "context.close": self._close,
+            "shutdown": lambda _message: self._shutdown(),
+        }
+
+    @property
+    def token(self) -> "str | None":
+        return self._token
+
+    def run(self) -> None:
+        self.loop.watch(self._signals, self._on_signal)
+        self.loop.before_wait = self.link.flush
+        self.link.dial()
+        self.loop.run()
+
+    def hold_all(self) -> None:
+        for context in self.contexts.values():
+            context.hold()
+
+    def context_gone(self, context: Context) -> None:
+        if self.contexts.get(context.name) is context:
+            del self.contexts[context.name]
+        self.last_exit.pop(context.name, None)
+
+    def _release_all(self) -> None:
+        for context in list(self.contexts.values()):
+            context.release()
+
+    # The connection
+
+    def _hello(self) -> dict:
+        self.journal.hold_all()
+        hello = {
+            "type": "hello",
+            "v": PROTOCOL_VERSION,
+            "languages": self._languages,
+            "contexts": [{"context": c.name, "language": c.language, "state": c.state} for c in self.contexts.values()],
+            "executions": self.journal.inventory(),
+        }
+        if self._token is not None:
+            hello["token"] = self._token
+        return hello
+
+    def _on_welcome(self, message: dict) -> None:
+        token = message.get("token")
+        if isinstance(token, str):
+            self._token = token
+
+    def _on_message(self, kind: str, message: dict) -> None:
+        handler = self._handlers.get(kind)
+        if handler is not None:
+            # One bad message must not take the others of its batch with it.
+            self.loop.attempt(handler, message)
+
+    # Executions
+
+    def _run(self, message: dict) -> None:
+        name = message["context"]
+        context = self.contexts.get(name)
+        execution = self.journal.admit(context, message)
+        if execution is None:
+            return
+        if context is None or context.closed:
+            context = self._open({"context": name, "language": message["language"], "env": {}})
+        if context is None or context.full():
+            totals = {"stdout": 0, "stderr": 0, "results_dropped": 0}
+            reason = "this image cannot run %s, or too many contexts or executions wait" % message.get("language")
+            self.journal.event(execution, "error", name="CONTEXT_UNAVAILABLE", value=reason, traceback="")
+            self.journal.end(execution, status="error", exit_code=None, exit=None, totals=totals)
+            return
+        execution.context = context
+        context.submit(execution)
+
+    def _ack(self, message: dict) -> None:
+        self.journal.ack(message["execution"], int(message["seq"]), message.get("final") is True)
+
+    def _replay(self, message: dict) -> None:
+        self.journal.replay(message["execution"], int(message["seq"]))
+
+    def _interrupt(self, message: dict) -> None:
+        execution = self.journal.find(message["execution"])
+        if execution is not None and execution.context is not None:
+            execution.context.interrupt(execution)
+
+    def _kill(self, message: dict) -> None:
+        execution = self.journal.find(message["execution"])
+        if execution is not None and execution.context is not None:
+            execution.context.kill(execution)
+
+    # Contexts
+
+    def _open(self, message: dict) -> "Context | None":
+        name, language = message["context"], message["language"]
+        context = self.contexts.get(name)
+        if context is not None and not context.closed:
+            return context
+        if language not in self._languages or len(self.contexts) >= limits.CONTEXTS:
+            detail = "no kernel for %s in this image" % language if language not in self._languages else "too many contexts"
+            refusal = {"type": "context", "context": name, "state": "dead", "exit": None, "detail": detail[:8000]}
+            self.link.send(encode(dumps(refusal)) + b"\n")
+            return None
+        context = Context(self, name, language, message.get("env") or {})
+        self.contexts[name] = context
+        return context
+
+    def _set_env(self, message: dict) -> None:
+        context = self.contexts.get(message["context"])
+        if context is not None:
+            context.set_env(message["env"])
+
+    def _restart(self, message: dict) -> None:
+        context = self.contexts.get(message["context"])
+        if context is not None:
+            context.restart()
+
+    def _close(self, message: dict) -> None:
+        context = self.contexts.get(message["context"])
+        if context is not None:
+            context.close()
+
+    # Signals
+
+    def _on_signal(self, _events: int) -> None:
+        for number, sender in system.read_signals(self._signals):
+            if number == signal.SIGCHLD:
+                self.reaper.reap()
+            # Code in the sandbox may signal PID 1 too; only the outside world, which has no pid here, may end it.
+            elif number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT) and (os.getpid() != 1 or sender == 0):
+                self._shutdown()
+
+    def _shutdown(self) -> None:
+        sessions = set().union(*self.commands.owned().values())
+        for context in self.contexts.values():
+            sessions |= context.sessions
+        processes.kill_everything(sessions)
+        self.loop.stop()

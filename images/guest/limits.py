@@ -1,0 +1,30 @@
+"""Every bound of the guest. The first block repeats shared/src/limits.ts."""
+
+LINE_BYTES = 4 * 1024 * 1024
+EVENT_TEXT = 32 * 1024
+CONTEXTS = 16
+
+UNACKED_BYTES = 16 * 1024 * 1024
+"""More than this unacknowledged: kernels' pipes are not read."""
+RESUME_BYTES = 12 * 1024 * 1024
+EXECUTIONS_REMEMBERED = 10_000
+QUEUED_PER_CONTEXT = 256
+CALLS_IN_FLIGHT = 64
+
+KERNEL_LINE_BYTES = 32 * 1024 * 1024
+OLD_PIPES_PER_CONTEXT = 16
+LATE_BYTES_QUEUED = 256 * 1024
+LATE_BURST = 256 * 1024
+LATE_PER_S = 32 * 1024
+LATE_REST_S = 0.05
+"""A process left behind that writes without end is read slowly, and most of it dropped: it must not wear out guest and daemon."""
+RESULT_LINE_BYTES = LINE_BYTES - 64 * 1024
+ERROR_NAME = 256
+ERROR_VALUE = 16 * 1024
+ERROR_TRACEBACK = 64 * 1024
+RESULTS_PER_EXECUTION = 10_000
+
+COALESCE_S = 0.004
+"""Output waits this long for more of it before it becomes an event; results and `done` do not wait."""
+KERNEL_START_S = 60
+FAILED_STARTS = 3

@@ -1,0 +1,100 @@
+"use strict";
+// V8's own REPL mode, through the inspector: top-level await, and `const`, `let` and `class` that may be declared again.
+
+const inspector = require("node:inspector");
+const vm = require("node:vm");
+
+const session = new inspector.Session();
+session.connect();
+
+const BRIDGE = "__sandbar_bridge";
+let received;
+Object.defineProperty(globalThis, BRIDGE, { value: (value) => (received = value), enumerable: false });
+
+function post(method, params) {
+  let answer;
+  session.post(method, params, (error, result) => {
+    answer = error ? { error } : result;
+  });
+  return answer;
+}
+
+/** The value itself, not the inspector's description of it. */
+function grab(remote) {
+  if (remote.objectId === undefined) {
+    if (remote.type === "undefined") return undefined;
+    if (remote.unserializableValue === undefined) return remote.subtype === "null" ? null : remote.value;
+    const text = remote.unserializableValue;
+    return remote.type === "bigint" ? BigInt(text.slice(0, -1)) : Number(text);
+  }
+  const kind = remote.type === "symbol" ? "function (v) { " : "function () { ";
+  post("Runtime.callFunctionOn", {
+    objectId: remote.objectId,
+    functionDeclaration: `${kind}"use strict"; globalThis.${BRIDGE}(this); }`,
+  });
+  post("Runtime.releaseObject", { objectId: remote.objectId });
+  const value = received;
+  received = undefined;
+  return value;
+}
+
+class Thrown {
+  constructor(error, details) {
+    this.error = error;
+    this.details = details;
+  }
+}
+
+let pending;
+function begin() {
+  const { expression, settle } = pending;
+  session.post("Runtime.evaluate", { expression, replMode: true, userGesture: false }, (error, result) => {
+    // The inspector's only error here: SIGINT, or the watcher, ended the code.
+    if (error) settle({ interrupted: true });
+    else if (result.exceptionDetails) {
+      const { exceptionDetails } = result;
+      settle(
+        new Thrown(
+          exceptionDetails.exception ? grab(exceptionDetails.exception) : new Error(exceptionDetails.text),
+          exceptionDetails,
+        ),
+      );
+    } else settle({ value: grab(result.result) });
+  });
+}
+const script = new vm.Script("globalThis.__sandbar_begin()");
+Object.defineProperty(globalThis, "__sandbar_begin", { value: begin, enumerable: false });
+
+/** Runs what is synchronous at once, interruptible by SIGINT; the promise is for what is not. */
+function evaluate(expression) {
+  return new Promise((resolve, reject) => {
+    let early = null;
+    let settle = (outcome) => {
+      early = outcome;
+    };
+    pending = { expression, settle: (outcome) => settle(outcome) };
+    try {
+      script.runInThisContext({ breakOnSigint: true });
+      settle = resolve;
+      if (early !== null) resolve(early);
+    } catch (error) {
+      // Also when the code came to an end of its own because the signal ended what it waited for.
+      if (error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED") resolve({ interrupted: true });
+      else reject(error);
+    }
+  });
+}
+
+function lexicalNames() {
+  return post("Runtime.globalLexicalScopeNames", {})?.names ?? [];
+}
+
+/** A variable's value and the inspector's description; runs no user code. */
+function lookup(name) {
+  const answer = post("Runtime.evaluate", { expression: name, throwOnSideEffect: true, silent: true });
+  if (!answer || answer.error || answer.exceptionDetails) return null;
+  const { type, subtype, className } = answer.result;
+  return { kind: className ?? subtype ?? type, value: grab(answer.result) };
+}
+
+module.exports = { evaluate, lexicalNames, lookup, Thrown };

@@ -1,0 +1,141 @@
+"""The control socket: JSON lines both ways, descriptors with requests. Built from C functions that user code cannot patch."""
+
+import _socket
+from array import array as _array
+import errno
+import fcntl
+import json.decoder
+import json.encoder
+import json.scanner
+import math
+import os
+import threading
+
+_CONTROL_FD = 3
+_HIGH_FD = 900
+_exit = os._exit
+_getpid = os.getpid
+_fcntl = fcntl.fcntl
+_F_DUPFD_CLOEXEC = fcntl.F_DUPFD_CLOEXEC
+_close = os.close
+_scan = (json.scanner.c_make_scanner or json.scanner.py_make_scanner)(json.decoder.JSONDecoder())
+_join = "".join
+_CLOEXEC = _socket.MSG_CMSG_CLOEXEC
+_isfinite = math.isfinite
+
+
+def _text(value) -> str:
+    return str(value)
+
+
+_encode = json.encoder.c_make_encoder(None, _text, json.encoder.c_encode_basestring_ascii, None, ":", ",", False, True, False)
+
+
+def dumps(value) -> bytes:
+    try:
+        return _join(_encode(value, 0)).encode()
+    except ValueError:
+        return _join(_encode(_plain(value, 0), 0)).encode()
+
+
+def _plain(value, depth: int):
+    """Without the infinities, which JSON does not have, and without cycles."""
+    if isinstance(value, float):
+        return value if _isfinite(value) else None
+    if depth > 50:
+        return None
+    if isinstance(value, dict):
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, depth + 1) for item in value]
+    return value
+
+
+def _above_stdio(fd: int) -> int:
+    """User code that closed 0, 1 or 2 makes room for new descriptors there, where dup2 would clobber them."""
+    if fd > 2:
+        return fd
+    moved = _fcntl(fd, _F_DUPFD_CLOEXEC, 10)
+    _close(fd)
+    return moved
+
+
+class Channel:
+    def __init__(self) -> None:
+        try:
+            high = fcntl.fcntl(_CONTROL_FD, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EMFILE):
+                raise
+            high = fcntl.fcntl(_CONTROL_FD, fcntl.F_DUPFD_CLOEXEC, 50)
+        _close(_CONTROL_FD)
+        self._socket = _socket.socket(fileno=high)
+        self._socket.setblocking(True)
+        self._send = self._socket.sendall
+        self._receive = self._socket.recvmsg
+        self._in = b""
+        self._fds = []
+        self._lock = threading.RLock()
+        self._pid = _getpid()
+        self._ancillary = _socket.CMSG_SPACE(12)
+        self.sending = 0
+        """Not 0: an interrupt has to wait, or half a line would be on the wire."""
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def ours(self) -> bool:
+        """False in a process that user code forked: it inherits the socket and must not speak."""
+        return _getpid() == self._pid
+
+    def send(self, message: dict) -> None:
+        self.send_line(dumps(message))
+
+    def send_line(self, line: bytes) -> None:
+        if _getpid() != self._pid:
+            return
+        with self._lock:
+            self.sending += 1
+            try:
+                self._send(line + b"\n")
+            except OSError:
+                # User code closed the socket: nobody can speak to this kernel any more.
+                _exit(70)
+            finally:
+                self.sending -= 1
+
+    def send_line_and_wait(self, line: bytes) -> None:
+        """Until the guest has taken the line and the output before it. It says nothing else during an execution."""
+        if _getpid() != self._pid:
+            return
+        with self._lock:
+            self.sending += 1
+            try:
+                self.send_line(line)
+                self.receive()
+            finally:
+                self.sending -= 1
+
+    def receive(self) -> "tuple[dict, list[int]]":
+        while True:
+            line, newline, rest = self._in.partition(b"\n")
+            if newline:
+                self._in = rest
+                message = _scan(line.decode(), 0)[0]
+                wanted = message.get("fds", 0)
+                fds, self._fds = self._fds[:wanted], self._fds[wanted:]
+                return message, fds
+            try:
+                data, ancillary, _flags, _address = self._receive(262144, self._ancillary, _CLOEXEC)
+            except InterruptedError:
+                continue
+            except OSError:
+                _exit(70)
+            if not data:
+                _exit(0)
+            for level, kind, payload in ancillary:
+                if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+                    numbers = _array("i")
+                    numbers.frombytes(payload[: len(payload) - len(payload) % numbers.itemsize])
+                    self._fds.extend(_above_stdio(fd) for fd in numbers)
+            self._in += data

@@ -1,0 +1,41 @@
+"""SIGINT: ends user code, never the kernel's own. It comes to the whole process group."""
+
+import signal
+
+_signal = signal.signal
+_SIGINT = signal.SIGINT
+
+
+class Interrupts:
+    def __init__(self, channel) -> None:
+        self._channel = channel
+        self._running = False
+        self._pending = False
+        self._install()
+
+    def begin(self) -> None:
+        """Anew for each execution: an earlier one may have put its own handler in, or SIG_IGN."""
+        self._install()
+        self._pending = False
+        self._running = True
+
+    def end(self) -> None:
+        self._running = False
+
+    def check(self) -> None:
+        """After a send: deliver what came during it."""
+        if self._pending:
+            self._pending = False
+            if self._running:
+                raise KeyboardInterrupt
+
+    def _install(self) -> None:
+        _signal(_SIGINT, self._on_signal)
+
+    def _on_signal(self, _number, _frame) -> None:
+        if not self._running:
+            return
+        if self._channel.sending:
+            self._pending = True
+            return
+        raise KeyboardInterrupt

@@ -1,0 +1,215 @@
+"""User code in IPython (8 and 9): magics, `!commands`, top-level await, rich display, its tracebacks without colours."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import types
+
+
+def _import_interactive_shell():
+    """IPython 8 imports its whole terminal (prompt_toolkit) and a completer (jedi) at once: 20 MB that no kernel uses."""
+    stub = types.ModuleType("IPython.terminal.embed")
+
+    def embed(**kwargs):
+        from IPython.terminal.embed import embed as real
+
+        return real(**kwargs)
+
+    stub.embed = embed
+    postponed = {"IPython.terminal.embed": stub, "jedi": None}
+    postponed = {name: module for name, module in postponed.items() if name not in sys.modules}
+    sys.modules.update(postponed)
+    try:
+        from IPython.core.interactiveshell import InteractiveShell
+    finally:
+        for name in postponed:
+            sys.modules.pop(name, None)
+    return InteractiveShell
+
+
+InteractiveShell = _import_interactive_shell()
+
+from IPython.core.async_helpers import get_asyncio_loop  # noqa: E402
+from IPython.core.displayhook import DisplayHook  # noqa: E402
+from IPython.core.displaypub import DisplayPublisher  # noqa: E402
+from traitlets import Any, Type  # noqa: E402
+from traitlets.config import Config  # noqa: E402
+
+from . import event_loop  # noqa: E402
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_Coroutine = types.CoroutineType
+_SystemExit = SystemExit
+_KeyboardInterrupt = KeyboardInterrupt
+
+
+class _Hook(DisplayHook):
+    """The last expression's value goes out as a bundle; `_`, `__` and `Out` are kept as always."""
+
+    def __call__(self, result=None):
+        if isinstance(result, _Coroutine):
+            # Not here: the loop may be running. It is awaited when the cell is through.
+            self.shell.sandbar_coroutine = result
+        else:
+            super().__call__(result)
+
+    def write_output_prompt(self):
+        pass
+
+    def write_format_data(self, format_dict, md_dict=None):
+        self.shell.sandbar_publish(format_dict, last=True)
+
+    def finish_displayhook(self):
+        pass
+
+    def log_output(self, format_dict):
+        pass
+
+
+class _Publisher(DisplayPublisher):
+    def publish(self, data, metadata=None, source=None, **kwargs):
+        self.shell.sandbar_publish(data)
+
+    def clear_output(self, wait=False):
+        pass
+
+
+class _Shell(InteractiveShell):
+    displayhook_class = Type(_Hook)
+    display_pub_class = Type(_Publisher)
+    sandbar_publish = Any()
+    sandbar_traceback = Any(None)
+    sandbar_coroutine = Any(None)
+
+    def _showtraceback(self, etype, evalue, stb):
+        self.sandbar_traceback = "\n".join(stb) if isinstance(stb, list) else str(stb)
+
+    def showtraceback(self, exc_tuple=None, *args, **kwargs):
+        try:
+            frames = self._get_exc_info(exc_tuple)[2]
+            user = None
+            while frames is not None:
+                if not frames.tb_frame.f_code.co_filename.startswith(_HERE):
+                    user = frames
+                frames = frames.tb_next
+            if user is not None:
+                user.tb_next = None
+        except ValueError:
+            pass
+        super().showtraceback(exc_tuple, *args, **kwargs)
+
+    def enable_gui(self, gui=None):
+        pass
+
+    def init_sys_modules(self):
+        super().init_sys_modules()
+        sys.modules["__main__"] = self.user_module
+
+    def system(self, cmd):
+        """`!command` with our own descriptors: in order with everything else, stderr apart, in our process group."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        command = self.var_expand(cmd, depth=1)
+        process = subprocess.Popen(command, shell=True, executable=os.environ.get("SHELL") or None)
+        try:
+            self.user_ns["_exit_code"] = process.wait()
+        except _KeyboardInterrupt:
+            process.wait()
+            raise
+
+    def ask_exit(self):
+        raise _SystemExit(0)
+
+
+def _exit(code=None):
+    """End this execution; the kernel and its variables stay."""
+    raise _SystemExit(code)
+
+
+class IPythonShell:
+    def __init__(self, publish, figures) -> None:
+        config = Config()
+        config.HistoryManager.enabled = False
+        config.InteractiveShell.colors = "NoColor"
+        config.InteractiveShell.autocall = 0
+        folder = os.path.join(tempfile.gettempdir(), ".ipython")
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        except OSError:
+            folder = tempfile.gettempdir()
+        shell = _Shell.instance(config=config, ipython_dir=folder, sandbar_publish=publish)
+        shell.user_ns.update(exit=_exit, quit=_exit)
+        shell.user_ns_hidden.update(exit=_exit, quit=_exit)
+        shell.display_formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figure_png)
+        self._shell = shell
+        self._figures = figures
+        self.namespace = shell.user_ns
+        self._run_cell = shell.run_cell
+        shell.loop_runner = lambda coroutine: event_loop.run(get_asyncio_loop(), coroutine)
+        # The first cell and the first value cost IPython ten times as much as any other; a kernel in a warm pool has the time.
+        shell.run_cell("pass", store_history=False, silent=True)
+        shell.display_formatter.format(0)
+
+    @property
+    def hidden(self):
+        return self._shell.user_ns_hidden
+
+    def run(self, code: str) -> "tuple[str, dict | None, int | None]":
+        shell = self._shell
+        shell.sandbar_traceback = None
+        result = self._run_cell(code, store_history=True)
+        failure = result.error_before_exec or result.error_in_exec
+        coroutine, shell.sandbar_coroutine = shell.sandbar_coroutine, None
+        if coroutine is not None:
+            if failure is None:
+                failure = self._await(coroutine)
+            else:
+                coroutine.close()
+        if failure is None:
+            return "ok", None, None
+        if isinstance(failure, _KeyboardInterrupt):
+            return "interrupted", self._error(failure), None
+        if isinstance(failure, _SystemExit):
+            exit_code = _exit_code(failure)
+            return ("ok", None, 0) if exit_code == 0 else ("error", self._error(failure), exit_code)
+        return "error", self._error(failure), None
+
+    def _await(self, coroutine) -> "BaseException | None":
+        """The last expression's own coroutine: as if the user had written `await`."""
+        shell = self._shell
+        try:
+            value = shell.loop_runner(coroutine)
+            with shell.display_trap:
+                shell.displayhook(value)
+        except BaseException as failure:
+            shell.showtraceback()
+            return failure
+        return None
+
+    def wait_idle(self, fd: int) -> None:
+        helpers = sys.modules.get("IPython.core.async_helpers")
+        event_loop.run_until_readable(getattr(helpers, "_asyncio_event_loop", None), fd)
+
+    def _error(self, failure: BaseException) -> dict:
+        try:
+            value = str(failure)
+        except BaseException:
+            value = "<unprintable>"
+        kind = type(failure)
+        # Python 3.13's private subclass for code that just stops too early.
+        name = "SyntaxError" if issubclass(kind, SyntaxError) and kind.__name__.startswith("_") else kind.__name__
+        return {"name": name, "value": value, "traceback": self._shell.sandbar_traceback or ""}
+
+    def _figure_png(self, figure):
+        from .figures import png
+
+        self._figures.displayed(figure)
+        return png(figure)
+
+
+def _exit_code(failure: SystemExit) -> int:
+    code = failure.code
+    if code is None:
+        return 0
+    return code if isinstance(code, int) else 1

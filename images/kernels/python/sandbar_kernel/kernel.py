@@ -1,0 +1,173 @@
+"""The kernel's own loop: one request after another, each with its own descriptors, streams and environment."""
+
+import builtins
+import fcntl
+import io
+import os
+import sys
+import warnings
+
+from . import snapshot
+from .bundles import Bundles
+from .channel import Channel
+from .figures import Figures
+from .interrupts import Interrupts
+from .streams import Owners, Stream, flush
+
+_dup2 = os.dup2
+_close = os.close
+_open = os.open
+_O_RDONLY = os.O_RDONLY
+_fcntl = fcntl.fcntl
+_F_DUPFD_CLOEXEC = fcntl.F_DUPFD_CLOEXEC
+_environ = os.environ
+_exit = os._exit
+_KeyboardInterrupt = KeyboardInterrupt
+_TextIOWrapper = io.TextIOWrapper
+_FileIO = io.FileIO
+_BufferedReader = io.BufferedReader
+_input = builtins.input
+_vars = builtins.__dict__
+
+
+def _no_input(prompt="") -> str:
+    raise EOFError("input() has nothing to read: this execution was given no `stdin`")
+
+
+class Kernel:
+    def __init__(self) -> None:
+        self._channel = Channel()
+        self._owners = Owners()
+        self._interrupts = Interrupts(self._channel)
+        self._null = _fcntl(0, _F_DUPFD_CLOEXEC, 10)
+        self._new_streams()
+        self._bundles = Bundles(self._say, self._say_and_wait, self._flush)
+        self._figures = Figures(self._bundles.publish)
+        self._stdin_given = True
+        self._set_stdin(None)
+        os.register_at_fork(before=self._flush)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._shell = self._make_shell()
+        self._builtins = dict(_vars)
+        warnings.filterwarnings("ignore", message="To exit: use 'exit'")
+
+    def serve(self) -> None:
+        self._channel.send({"op": "ready"})
+        while True:
+            self._shell.wait_idle(self._channel.fileno())
+            request, fds = self._channel.receive()
+            op = request["op"]
+            if op == "run":
+                self._run(request, fds)
+            elif op == "env":
+                self._set_env(request["env"])
+            elif op == "state":
+                snapshot.take(self._shell.namespace, self._shell.hidden, request, self._channel)
+
+    def _make_shell(self):
+        try:
+            from .ipython_shell import IPythonShell
+        except ImportError:
+            from .plain_shell import PlainShell
+
+            return PlainShell(self._bundles.publish)
+        return IPythonShell(self._bundles.publish, self._figures)
+
+    def _run(self, request: dict, fds: "list[int]") -> None:
+        _dup2(fds[0], 1)
+        _dup2(fds[1], 2)
+        for fd in fds[:2]:
+            _close(fd)
+        # What an earlier execution broke is whole again; what it added stays.
+        for name, value in self._builtins.items():
+            if _vars.get(name) is not value:
+                _vars[name] = value
+        self._set_stdin(fds[2] if len(fds) > 2 else None)
+        self._begin_streams()
+        saved = self._set_env(request["env"])
+        self._bundles.begin(request["mime_value_limit"], request["mime_total_limit"])
+        self._figures.begin()
+        self._owners.begin(request["id"])
+        exit_code = None
+        try:
+            self._interrupts.begin()
+            status, error, exit_code = self._shell.run(request["code"])
+            self._figures.flush()
+            self._interrupts.end()
+        except _KeyboardInterrupt:
+            self._interrupts.end()
+            status, error = "interrupted", None
+        except BaseException as failure:
+            self._interrupts.end()
+            status, error = "error", {"name": type(failure).__name__, "value": str(failure), "traceback": repr(failure)}
+        self._flush()
+        if not self._channel.ours():
+            # A forked child that ran to the end of the cell: the kernel is its parent.
+            _exit(0)
+        self._restore_env(saved)
+        if error is not None:
+            self._channel.send({"op": "error", **error})
+        done = {"op": "done", "id": request["id"], "status": status, "dropped": self._bundles.dropped}
+        if exit_code is not None:
+            done["exit_code"] = exit_code
+        self._channel.send(done)
+
+    def _say(self, line: bytes) -> None:
+        self._channel.send_line(line)
+        self._interrupts.check()
+
+    def _say_and_wait(self, line: bytes) -> None:
+        self._channel.send_line_and_wait(line)
+        self._interrupts.check()
+
+    def _flush(self) -> None:
+        for stream in (sys.stdout, sys.stderr, self._stdout, self._stderr):
+            flush(stream)
+
+    def _new_streams(self) -> None:
+        self._stdout = Stream(1, "stdout", self._channel, self._owners)
+        self._stderr = Stream(2, "stderr", self._channel, self._owners)
+        sys.stdout = sys.__stdout__ = self._stdout
+        sys.stderr = sys.__stderr__ = self._stderr
+
+    def _begin_streams(self) -> None:
+        out, err = self._stdout, self._stderr
+        if out.closed or err.closed or out.buffer.closed or err.buffer.closed:
+            self._new_streams()
+            return
+        out.begin()
+        err.begin()
+        sys.stdout = out
+        sys.stderr = err
+
+    def _set_stdin(self, fd: "int | None") -> None:
+        try:
+            _dup2(self._null if fd is None else fd, 0)
+        except OSError:
+            self._null = _fcntl(_open("/dev/null", _O_RDONLY), _F_DUPFD_CLOEXEC, 10)
+            _dup2(self._null, 0)
+        if fd is None and not self._stdin_given and not sys.stdin.closed:
+            _vars["input"] = _no_input
+            return
+        sys.stdin = sys.__stdin__ = _TextIOWrapper(_BufferedReader(_FileIO(0, "r", closefd=False)), encoding="utf-8", errors="replace")
+        _vars["input"] = _no_input if fd is None else _input
+        self._stdin_given = fd is not None
+        if fd is not None:
+            _close(fd)
+
+    @staticmethod
+    def _set_env(env: dict) -> dict:
+        saved = {}
+        for key, value in env.items():
+            saved[key] = _environ.get(key)
+            _environ[key] = value
+        return saved
+
+    @staticmethod
+    def _restore_env(saved: dict) -> None:
+        for key, value in saved.items():
+            if value is None:
+                _environ.pop(key, None)
+            else:
+                _environ[key] = value

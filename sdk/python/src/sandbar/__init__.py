@@ -1,0 +1,96 @@
+"""Sandbar: self-hosted code-execution sandboxes for AI agents.
+
+>>> from sandbar import Sandbox
+>>> with Sandbox("http://127.0.0.1:8787") as sandbox:
+...     print(sandbox.execute("ls -la").output)
+"""
+
+from ._async._client import AsyncSandbar, AsyncSandbox
+from ._async._session import AsyncSession
+from ._async._stream import AsyncEventStream
+from ._config import Config
+from ._errors import (
+    APIError,
+    AuthenticationError,
+    ConflictError,
+    ConnectionFailedError,
+    CorruptDownloadError,
+    ExecutionFailed,
+    InvalidRequestError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    SandbarError,
+    ServerError,
+    SessionEndedError,
+    UnavailableError,
+)
+from ._models import (
+    Artifact,
+    Context,
+    Dataset,
+    DatasetList,
+    Event,
+    Execution,
+    ExecutionError,
+    Exported,
+    FileEntry,
+    FileStat,
+    Imported,
+    Link,
+    SessionInfo,
+    State,
+    Survival,
+    Written,
+)
+from ._sync._client import Sandbar, Sandbox
+from ._sync._session import Session
+from ._sync._stream import EventStream
+from ._version import __version__
+
+#: The name that other sandbox clients use.
+SandboxClient = Sandbox
+
+__all__ = [
+    "APIError",
+    "Artifact",
+    "AsyncEventStream",
+    "AsyncSandbar",
+    "AsyncSandbox",
+    "AsyncSession",
+    "AuthenticationError",
+    "Config",
+    "ConflictError",
+    "ConnectionFailedError",
+    "Context",
+    "CorruptDownloadError",
+    "Dataset",
+    "DatasetList",
+    "Event",
+    "EventStream",
+    "Execution",
+    "ExecutionError",
+    "ExecutionFailed",
+    "Exported",
+    "FileEntry",
+    "FileStat",
+    "Imported",
+    "InvalidRequestError",
+    "Link",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "RateLimitError",
+    "Sandbar",
+    "SandbarError",
+    "Sandbox",
+    "SandboxClient",
+    "ServerError",
+    "Session",
+    "SessionEndedError",
+    "SessionInfo",
+    "State",
+    "Survival",
+    "UnavailableError",
+    "Written",
+    "__version__",
+]

@@ -1,0 +1,6 @@
+import pytest
+
+
+@pytest.fixture(scope="session", params=["asyncio", "trio"])
+def anyio_backend(request):
+    return request.param

@@ -1,0 +1,31 @@
+/** @module What the user reads when a command fails. */
+import { SandbarError } from "../errors.ts";
+import { ExecutionAborted } from "../execution-stream.ts";
+import { EXIT } from "./exit-codes.ts";
+
+/** A mistake in the command line or its files; the message is all there is to say. */
+export class UsageError extends Error {}
+
+export function explain(
+  error: unknown,
+  write: (text: string) => void = (text) => process.stderr.write(text),
+): number {
+  if (error instanceof ExecutionAborted) {
+    write(`${error.message}\n`);
+    return EXIT.interrupted;
+  }
+  if (error instanceof SandbarError) {
+    write(`sandbar: ${error.message}\n`);
+    for (const { path, message } of error.errors) write(`  ${path}: ${message}\n`);
+    if (error.hint) write(`hint: ${error.hint}\n`);
+    if (error.requestId) write(`request: ${error.requestId}\n`);
+    return EXIT.failed;
+  }
+  if (error instanceof UsageError) {
+    write(`sandbar: ${error.message}\n`);
+    return EXIT.usage;
+  }
+  const text = process.env.SANDBAR_DEBUG ? (error as Error).stack : (error as Error).message;
+  write(`sandbar: ${text ?? String(error)}\n`);
+  return EXIT.failed;
+}

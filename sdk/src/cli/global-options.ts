@@ -1,0 +1,135 @@
+/** @module Options that every command has, and the client and session they lead to. */
+import { existsSync } from "node:fs";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { Sandbar } from "../client.ts";
+import { Config } from "../node/config.ts";
+import type { Session } from "../session.ts";
+import { UsageError } from "./explain.ts";
+import type { Format } from "./output.ts";
+
+export interface GlobalOptions {
+  url?: string;
+  apiKey?: string;
+  envFile?: string;
+  output?: Format;
+}
+
+const GLOBAL_OPTIONS = [
+  new Option("--url <url>", "control plane (env SANDBAR_URL, default http://127.0.0.1:8787)"),
+  new Option(
+    "--api-key <key>",
+    "API key (env SANDBAR_API_KEY, default the key file of this machine's Sandbar)",
+  ),
+  new Option("--env-file <file>", "read settings from an env file"),
+  new Option("-o, --output <format>", "how to print answers (default: table)").choices(["table", "json"]),
+];
+
+/** On every command, so that they may stand before or after the verb. */
+export function addGlobalOptions(command: Command): void {
+  for (const option of GLOBAL_OPTIONS) command.addOption(option);
+  for (const sub of command.commands) if (!WRAPPERS.has(sub.name())) addGlobalOptions(sub);
+}
+
+/** Commands that hand their words on as they are. */
+const WRAPPERS = new Set(["up", "down", "__complete"]);
+
+export interface Cli {
+  client: Sandbar;
+  config: Config;
+  output: Format;
+}
+
+/** Reads the options of a command and of those above it. */
+export function cli(command: Command): Cli {
+  const options = command.optsWithGlobals<GlobalOptions>();
+  if (options.envFile && !existsSync(options.envFile))
+    throw new UsageError(`${options.envFile} does not exist`);
+  const env = {
+    ...process.env,
+    ...(options.url ? { SANDBAR_URL: options.url } : {}),
+    ...(options.apiKey ? { SANDBAR_API_KEY: options.apiKey } : {}),
+  };
+  const config = Config.fromEnv(options.envFile, env);
+  return {
+    client: new Sandbar({ url: config.url, apiKey: config.apiKey }),
+    config,
+    output: options.output ?? "table",
+  };
+}
+
+/** A session that exists, by id or key. */
+export async function existingSession({ client }: Cli, reference: string): Promise<Session> {
+  if (reference.startsWith("ses_")) return client.getSession(reference);
+  const session = await client.findSession(reference);
+  if (!session)
+    throw new UsageError(`no session has the key ${JSON.stringify(reference)}; see \`sandbar sessions\``);
+  return session;
+}
+
+export interface SessionFlags {
+  session?: string;
+  runtime?: string;
+  image?: string;
+  storage?: string;
+  datasets?: string;
+  network?: string;
+  memory?: number;
+  cpus?: number;
+  timeout?: number;
+  keep?: boolean;
+}
+
+export function addSessionFlags(command: Command): Command {
+  return command
+    .option("-s, --session <id-or-key>", "session to use; a new key makes a session that stays")
+    .addOption(new Option("-r, --runtime <runtime>").choices(["python", "node", "r", "bash"]))
+    .option("--image <image>", "image of a new session")
+    .addOption(new Option("--storage <storage>", "storage of a new session").choices(["TMPFS", "BIND"]))
+    .addOption(
+      new Option("--datasets <access>", "datasets of a new session").choices(["NONE", "LOCAL_RO", "API"]),
+    )
+    .addOption(new Option("--network <network>", "network of a new session").choices(["none", "egress"]))
+    .option("--memory <MB>", "memory limit of a new session", number)
+    .option("--cpus <n>", "CPU limit of a new session", number);
+}
+
+/** The session that the flags name; without `--session` a fresh one, which `done` stops unless it is kept. */
+export async function sessionFor(
+  { client, config }: Cli,
+  flags: SessionFlags,
+  runtime = flags.runtime,
+): Promise<{ session: Session; done: () => Promise<void> }> {
+  if (flags.session?.startsWith("ses_"))
+    return { session: await client.getSession(flags.session), done: async () => {} };
+  const limits = {
+    ...config.session.limits,
+    ...(flags.memory === undefined ? {} : { memory_mb: flags.memory }),
+    ...(flags.cpus === undefined ? {} : { cpus: flags.cpus }),
+  };
+  const found = flags.session ? await client.findSession(flags.session) : null;
+  const session =
+    found ??
+    (await client.session({
+      ...config.session,
+      ...(flags.session ? { key: flags.session } : { labels: { "sandbar/cli": "temporary" } }),
+      ...(runtime ? { runtime: runtime as "python" } : {}),
+      ...(flags.image ? { image: flags.image } : {}),
+      ...(flags.storage ? { storage: flags.storage as "TMPFS" } : {}),
+      ...(flags.datasets ? { datasets: { access: flags.datasets as "NONE" } } : {}),
+      ...(flags.network ? { network: flags.network as "none" } : {}),
+      ...(Object.keys(limits).length > 0 ? { limits } : {}),
+    }));
+  return { session, done: async () => (flags.session || flags.keep ? undefined : session.stop()) };
+}
+
+export function number(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || Number.isNaN(value)) throw new InvalidArgumentError("must be a number");
+  return value;
+}
+
+export function pair(text: string, soFar: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError("must be NAME=VALUE");
+  return { ...soFar, [text.slice(0, at)]: text.slice(at + 1) };
+}

@@ -1,0 +1,14 @@
+/** @module `sandbar mcp`: the MCP server over standard input and output. */
+import type { Command } from "commander";
+import { cli } from "./global-options.ts";
+
+export function addMcp(program: Command): void {
+  program
+    .command("mcp")
+    .description("serve MCP over stdio, for Claude Desktop, Cursor and others")
+    .action(async (_, command: Command) => {
+      const { serveStdio } = await import("../mcp/stdio.ts");
+      const { client, config } = cli(command);
+      await serveStdio(client, config.session);
+    });
+}

@@ -1,0 +1,31 @@
+/** @module `sandbar config`: the saved URL and key. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { Argument, type Command } from "commander";
+import { readSavedConfig, savedConfigPath } from "../node/config.ts";
+import { cli } from "./global-options.ts";
+import { printOne } from "./output.ts";
+
+export function addConfig(program: Command): void {
+  const config = program.command("config").description("the saved URL and API key");
+  config
+    .command("show", { isDefault: true })
+    .description("what commands use, and where it comes from")
+    .action((_, command: Command) => {
+      const { config, output } = cli(command);
+      const { url, apiKeyFrom, session } = config;
+      printOne({ url, api_key_from: apiKeyFrom, session, config_file: savedConfigPath() }, output);
+    });
+  config
+    .command("set")
+    .description("save a setting")
+    .addArgument(new Argument("<name>").choices(["url", "api_key"]))
+    .argument("<value>")
+    .action((name: string, value: string) => {
+      const path = savedConfigPath();
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      writeFileSync(path, `${JSON.stringify({ ...readSavedConfig(), [name]: value }, null, 2)}\n`, {
+        mode: 0o600,
+      });
+    });
+}

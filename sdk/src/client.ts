@@ -1,0 +1,101 @@
+/** @module The client: sessions for agents, and what operators and admins need. */
+import type { CreateSession, Session as SessionRecord } from "@sandbar/shared";
+import { Artifacts } from "./artifacts.ts";
+import { configFromEnv, type Env } from "./config.ts";
+import { SandbarError } from "./errors.ts";
+import { Http, type HttpOptions } from "./http.ts";
+import { Listing } from "./listing.ts";
+import { DatasetSources, Hosts, Keys, type Usage, Volumes } from "./operator.ts";
+import { Session } from "./session.ts";
+
+/** `{url, apiKey}`, and optionally another fetch, another retry policy, more headers. */
+export type SandbarOptions = HttpOptions;
+
+/** The API's own names; `datasets` may be given by its access alone. */
+export type SessionOptions = Omit<CreateSession, "datasets"> & {
+  datasets?: CreateSession["datasets"] | "NONE" | "LOCAL_RO" | "API";
+};
+
+export interface SessionFilter {
+  key?: string;
+  status?: SessionRecord["status"];
+  label?: string;
+}
+
+export class Sandbar {
+  readonly http: Http;
+  readonly artifacts: Artifacts;
+  readonly hosts: Hosts;
+  readonly keys: Keys;
+  readonly datasetSources: DatasetSources;
+  readonly volumes: Volumes;
+
+  constructor(options: SandbarOptions) {
+    this.http = new Http(options);
+    this.artifacts = new Artifacts(this.http);
+    this.hosts = new Hosts(this.http);
+    this.keys = new Keys(this.http);
+    this.datasetSources = new DatasetSources(this.http);
+    this.volumes = new Volumes(this.http);
+  }
+
+  /** From SANDBAR_URL and SANDBAR_API_KEY. Runtimes without `process.env` (Workers) pass their own. */
+  static fromEnv(env?: Env): Sandbar {
+    return new Sandbar(configFromEnv(env));
+  }
+
+  get url(): string {
+    return this.http.url;
+  }
+
+  /** The session with this key, made if it does not exist; ready to run code. */
+  async session(options: SessionOptions = {}, { signal }: { signal?: AbortSignal } = {}): Promise<Session> {
+    const { datasets } = options;
+    // A key of our own makes the request safe to repeat: it finds the session that the first try made.
+    const key = options.key ?? `sdk-${crypto.randomUUID()}`;
+    const json = {
+      ...options,
+      key,
+      ...(typeof datasets === "string" ? { datasets: { access: datasets } } : {}),
+    };
+    return new Session(this.http, await this.http.json("POST", "/v1/sessions", { json, signal, safe: true }));
+  }
+
+  /** A session that exists, by id. */
+  async getSession(id: string): Promise<Session> {
+    return new Session(this.http, await this.http.json("GET", `/v1/sessions/${encodeURIComponent(id)}`));
+  }
+
+  /** A session that exists and has not ended, by key; null when there is none. */
+  async findSession(key: string): Promise<Session | null> {
+    for await (const info of this.sessions({ key }))
+      if (!["stopped", "lost", "failed"].includes(info.status)) return new Session(this.http, info);
+    return null;
+  }
+
+  sessions(filter: SessionFilter = {}): Listing<SessionRecord> {
+    return new Listing(this.http, "/v1/sessions", { ...filter });
+  }
+
+  /** Stops a session by id; one that is gone already is fine. */
+  async stopSession(id: string): Promise<void> {
+    try {
+      await this.http.send("DELETE", `/v1/sessions/${encodeURIComponent(id)}`);
+    } catch (error) {
+      if (!(error instanceof SandbarError && error.status === 404)) throw error;
+    }
+  }
+
+  /** The caller's tenant, or for operators any. */
+  usage(tenant?: string): Promise<Usage> {
+    return this.http.json("GET", "/v1/usage", { query: { tenant } });
+  }
+
+  health(): Promise<Record<string, unknown>> {
+    return this.http.json("GET", "/healthz");
+  }
+
+  async metrics(): Promise<string> {
+    return (await this.http.request("GET", "/metrics")).text();
+  }
+}

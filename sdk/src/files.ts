@@ -1,0 +1,161 @@
+/** @module Files of a session. Relative paths start at /session. */
+import type { FileChange, FileEntry, ImportResult, WrittenFile } from "@sandbar/shared";
+import { SandbarError } from "./errors.ts";
+import type { Http } from "./http.ts";
+import { Listing } from "./listing.ts";
+import { serverEvents } from "./sse.ts";
+
+export type { FileChange, FileEntry, ImportResult, WrittenFile };
+
+/** One of the four ways to bring a file in: content, another session's path, an artifact, an allowed host path. */
+export type ImportFile = { destination: string } & (
+  | { content: string; encoding?: "utf8" | "base64" }
+  | { session_id: string; path: string }
+  | { artifact_id: string }
+  | { source: string }
+);
+
+export type FileContent = string | Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>;
+
+export interface OpenedFile {
+  /** A folder comes as a tar archive. */
+  type: "file" | "directory";
+  size: number | null;
+  body: ReadableStream<Uint8Array>;
+}
+
+interface Abortable {
+  signal?: AbortSignal;
+}
+
+export class Files {
+  readonly #http: Http;
+  readonly #path: string;
+  readonly #session: string;
+
+  constructor(http: Http, sessionId: string) {
+    this.#http = http;
+    this.#session = `/v1/sessions/${sessionId}`;
+    this.#path = `${this.#session}/files`;
+  }
+
+  async read(path: string, options: Abortable = {}): Promise<Uint8Array> {
+    return new Uint8Array(await (await this.#get(path, options)).arrayBuffer());
+  }
+
+  async readText(path: string, options: Abortable = {}): Promise<string> {
+    return (await this.#get(path, options)).text();
+  }
+
+  /** The bytes as they come, from `start` on. */
+  async open(path: string, options: Abortable & { start?: number } = {}): Promise<OpenedFile> {
+    const response = await this.#get(path, options);
+    // A folder's archive is made while it is sent, so only files have a length.
+    const length = response.headers.get("content-length");
+    const archive = response.headers.get("content-type")?.startsWith("application/x-tar") ?? false;
+    return {
+      type: archive && length === null ? "directory" : "file",
+      size: length === null ? null : Number(length),
+      body: response.body ?? new Blob([]).stream(),
+    };
+  }
+
+  async download(path: string, options: Abortable = {}): Promise<ReadableStream<Uint8Array>> {
+    return (await this.open(path, options)).body;
+  }
+
+  /** Creates or replaces a file, and the folders above it; it appears whole or not at all. A stream is not retried. */
+  write(
+    path: string,
+    content: FileContent,
+    options: Abortable & { mode?: string; mkdirs?: boolean } = {},
+  ): Promise<WrittenFile> {
+    const { signal, mode, mkdirs } = options;
+    return this.#put({ path, mode, mkdirs }, content, "application/octet-stream", signal);
+  }
+
+  upload(path: string, content: FileContent, options: Abortable = {}): Promise<WrittenFile> {
+    return this.write(path, content, options);
+  }
+
+  /** Unpacks a tar archive below a path: all of it, or nothing. */
+  extract(
+    path: string,
+    archive: FileContent,
+    options: Abortable & { gzip?: boolean } = {},
+  ): Promise<WrittenFile> {
+    const type = options.gzip ? "application/gzip" : "application/x-tar";
+    return this.#put({ path, extract: true }, archive, type, options.signal);
+  }
+
+  list(path = ".", options: { depth?: number } = {}): Promise<FileEntry[]> {
+    return new Listing<FileEntry>(this.#http, `${this.#path}/list`, { path, depth: options.depth }).all();
+  }
+
+  /** What is at a path, without following a symlink. */
+  stat(path: string): Promise<FileEntry> {
+    return this.#http.json("GET", `${this.#path}/stat`, { query: { path } });
+  }
+
+  async exists(path: string): Promise<boolean> {
+    try {
+      await this.stat(path);
+      return true;
+    } catch (error) {
+      if (error instanceof SandbarError && error.status === 404) return false;
+      throw error;
+    }
+  }
+
+  remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {
+    return this.#http.send("DELETE", this.#path, { query: { path, recursive: options.recursive } });
+  }
+
+  /** Makes a folder and those above it. */
+  mkdir(path: string): Promise<FileEntry> {
+    return this.#http.json("POST", `${this.#path}/mkdir`, { json: { path }, safe: true });
+  }
+
+  move(from: string, to: string, options: { overwrite?: boolean } = {}): Promise<FileEntry> {
+    return this.#http.json("POST", `${this.#path}/move`, { json: { from, to, ...options } });
+  }
+
+  /** Changes below a folder from now on, until the loop is left or the signal aborts. */
+  async *watch(path = ".", options: Abortable & { recursive?: boolean } = {}): AsyncGenerator<FileChange> {
+    const response = await this.#http.request("GET", `${this.#path}/watch`, {
+      query: { path, recursive: options.recursive },
+      headers: { accept: "text/event-stream" },
+      signal: options.signal,
+    });
+    if (!response.body) return;
+    try {
+      for await (const { data } of serverEvents(response.body)) yield JSON.parse(data);
+    } catch (error) {
+      if (!options.signal?.aborted) throw error;
+    }
+  }
+
+  /** One result per file, in order; a file that fails does not stop the others. */
+  async import(files: ImportFile[]): Promise<ImportResult[]> {
+    const answer = await this.#http.json<{ data: ImportResult[] }>("POST", `${this.#session}/import`, {
+      json: { files },
+      safe: true,
+    });
+    return answer.data;
+  }
+
+  #get(path: string, { signal, start }: Abortable & { start?: number }): Promise<Response> {
+    const headers: Record<string, string> = start ? { range: `bytes=${start}-` } : {};
+    return this.#http.request("GET", this.#path, { query: { path }, headers, signal });
+  }
+
+  #put(
+    query: { path: string; mode?: string; mkdirs?: boolean; extract?: boolean },
+    content: FileContent,
+    type: string,
+    signal?: AbortSignal,
+  ): Promise<WrittenFile> {
+    const headers = { "content-type": type };
+    return this.#http.json("PUT", this.#path, { query, body: content as BodyInit, headers, signal });
+  }
+}

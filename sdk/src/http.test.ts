@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { fakeServer, hangUp, json } from "./fake-server.test-support.ts";
+
+let close: (() => Promise<void>) | undefined;
+afterEach(() => close?.());
+
+async function start(...handlers: Parameters<typeof fakeServer>[0]) {
+  const server = await fakeServer(handlers);
+  close = server.close;
+  return server;
+}
+
+const unreachable = json(503, {
+  code: "HOST_UNREACHABLE",
+  title: "t",
+  detail: "d",
+  retryable: true,
+  request_id: "r",
+});
+const session = { id: "ses_1", key: "k", limits: {} };
+
+describe("a request", () => {
+  it("that is safe is repeated after a hang-up, a gateway's error and half an answer", async () => {
+    const half: Parameters<typeof fakeServer>[0][number] = (_, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("{");
+      setTimeout(() => response.destroy(), 10);
+    };
+    const { client, received } = await start(hangUp, unreachable, half, json(200, session));
+    expect((await client.getSession("ses_1")).id).toBe("ses_1");
+    expect(received).toHaveLength(4);
+  });
+
+  it("that makes a session is repeated with a key of its own, so it makes one", async () => {
+    const { client, received } = await start(hangUp, json(201, session));
+    await client.session({ runtime: "python" });
+    const keys = received.map(({ body }) => JSON.parse(body).key);
+    expect(keys[0]).toMatch(/^sdk-/);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it("that would make two of something is sent once", async () => {
+    const { client, received } = await start(unreachable);
+    await expect(client.keys.create({ name: "x", scopes: ["agent"] })).rejects.toMatchObject({ status: 503 });
+    expect(received).toHaveLength(1);
+  });
+
+  it("gives up after a few tries", async () => {
+    const { client, received } = await start(unreachable);
+    await expect(client.getSession("ses_1")).rejects.toMatchObject({ code: "HOST_UNREACHABLE" });
+    expect(received).toHaveLength(4);
+  });
+
+  it("answered by something that is not Sandbar says so", async () => {
+    const { client } = await start((_, response) => void response.end("<html>welcome</html>"));
+    await expect(client.getSession("ses_1")).rejects.toMatchObject({
+      code: "UNEXPECTED_ANSWER",
+      message: expect.stringContaining("<html>"),
+    });
+  });
+
+  it("pages through lists", async () => {
+    const { client, received } = await start(
+      json(200, { data: [{ id: "a" }], next_cursor: "c1" }),
+      json(200, { data: [{ id: "b" }], next_cursor: null }),
+    );
+    expect((await client.sessions({ status: "ready" }).all()).map(({ id }) => id)).toEqual(["a", "b"]);
+    expect(received.map(({ path }) => path)).toEqual([
+      "/v1/sessions?status=ready",
+      "/v1/sessions?status=ready&cursor=c1",
+    ]);
+  });
+});

@@ -1,0 +1,143 @@
+/** @module One HTTP request to the control plane: auth, query, JSON, errors, retries. */
+import { errorFromResponse, networkError, SandbarError } from "./errors.ts";
+import { DEFAULT_RETRY, type RetryPolicy, retryDelayMs, sleep } from "./retry.ts";
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+export interface RequestOptions {
+  query?: Query;
+  json?: unknown;
+  body?: BodyInit | ReadableStream<Uint8Array>;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  /** Whether sending it twice is harmless. GET, HEAD, PUT and DELETE are, unless said otherwise. */
+  safe?: boolean;
+}
+
+export interface HttpOptions {
+  url: string;
+  apiKey: string;
+  fetch?: typeof fetch;
+  retry?: Partial<RetryPolicy>;
+  headers?: Record<string, string>;
+}
+
+const SAFE_METHODS = new Set(["GET", "HEAD", "PUT", "DELETE"]);
+
+export class Http {
+  readonly url: string;
+  readonly retry: RetryPolicy;
+  readonly apiKey: string;
+  readonly #fetch: typeof fetch;
+  readonly #headers: Record<string, string>;
+
+  constructor(options: HttpOptions) {
+    this.url = options.url.replace(/\/+$/, "");
+    this.retry = { ...DEFAULT_RETRY, ...options.retry };
+    this.apiKey = options.apiKey;
+    this.#headers = options.headers ?? {};
+    // Workers and browsers throw "Illegal invocation" when fetch is called as a method of another object.
+    const given = options.fetch ?? globalThis.fetch;
+    this.#fetch = (input, init) => given(input, init);
+  }
+
+  get authorization(): Record<string, string> {
+    return this.apiKey ? { authorization: `Bearer ${this.apiKey}` } : {};
+  }
+
+  resolve(path: string, query: Query = {}): string {
+    const url = new URL(/^https?:/.test(path) ? path : `${this.url}${path}`);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    return url.href;
+  }
+
+  /** Sends the request, again where that is safe, and resolves to a 2xx response. */
+  request(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
+    return this.#retrying(method, options, () => this.#once(method, path, options));
+  }
+
+  async json<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    const headers = { accept: "application/json", ...options.headers };
+    return this.#retrying(method, options, async () => {
+      const response = await this.#once(method, path, { ...options, headers });
+      const text = await response.text().catch((error) => {
+        throw options.signal?.aborted ? options.signal.reason : networkError(error, "the answer was cut off");
+      });
+      try {
+        return JSON.parse(text) as T;
+      } catch (cause) {
+        throw new SandbarError({
+          code: "UNEXPECTED_ANSWER",
+          detail: `${method} ${path} did not answer JSON: ${text.slice(0, 200)}`,
+          status: response.status,
+          hint: "Check that the URL is Sandbar's.",
+          cause,
+        });
+      }
+    });
+  }
+
+  /** For requests whose answer has no body. */
+  async send(method: string, path: string, options: RequestOptions = {}): Promise<void> {
+    const response = await this.request(method, path, options);
+    await response.body?.cancel();
+  }
+
+  /** A fetch with the API key whose answer is somebody else's: passed on as it is, whatever its status. */
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(this.authorization)) headers.set(name, value);
+    return this.#fetch(this.resolve(path), { ...init, headers });
+  }
+
+  /** A plain fetch of an absolute URL, without the API key: for links that carry their own proof. */
+  async fetchLink(url: string, init: RequestInit = {}): Promise<Response> {
+    const response = await this.#fetch(this.resolve(url), init).catch((error) => {
+      throw init.signal?.aborted ? init.signal.reason : networkError(error);
+    });
+    if (!response.ok) throw await errorFromResponse(response);
+    return response;
+  }
+
+  async #retrying<T>(method: string, options: RequestOptions, work: () => Promise<T>): Promise<T> {
+    // A stream can be sent only once.
+    const replayable = !(options.body instanceof ReadableStream);
+    const safe = (options.safe ?? SAFE_METHODS.has(method)) && replayable;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        const delay = safe && !options.signal?.aborted ? retryDelayMs(error, attempt, this.retry) : null;
+        if (delay === null) throw error;
+        await sleep(delay, options.signal);
+      }
+    }
+  }
+
+  async #once(method: string, path: string, options: RequestOptions): Promise<Response> {
+    const { json, body, signal } = options;
+    signal?.throwIfAborted();
+    let response: Response;
+    try {
+      response = await this.#fetch(this.resolve(path, options.query), {
+        method,
+        signal,
+        headers: {
+          ...this.authorization,
+          ...this.#headers,
+          ...(json === undefined ? {} : { "content-type": "application/json" }),
+          ...options.headers,
+        },
+        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+        ...(body === undefined ? {} : { body: body as BodyInit }),
+        ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
+      } as RequestInit);
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      throw networkError(error, `${method} ${path}`);
+    }
+    if (!response.ok) throw await errorFromResponse(response);
+    return response;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * The Sandbar client. Runs wherever there is fetch: Node, Workers, browsers, Deno.
+ *
+ * @module
+ */
+export type {
+  ApiKey,
+  Context,
+  CreateSession,
+  ErrorCode,
+  Host,
+  Language,
+  MimeBundle,
+  Session as SessionRecord,
+} from "@sandbar/shared";
+export * from "./artifacts.ts";
+export * from "./client.ts";
+export * from "./config.ts";
+export * from "./contexts.ts";
+export * from "./datasets.ts";
+export * from "./describe.ts";
+export { type ClientErrorCode, SandbarError } from "./errors.ts";
+export {
+  type Execution,
+  ExecutionFailed,
+  type ExecutionHelpers,
+  type ExecutionRecord,
+  isTerminal,
+} from "./execution.ts";
+export { ExecutionAborted, type ExecutionEvent, ExecutionStream } from "./execution-stream.ts";
+export * from "./files.ts";
+export { Listing, type Page } from "./listing.ts";
+export * from "./operator.ts";
+export * from "./processes.ts";
+export { quote } from "./quote.ts";
+export * from "./session.ts";
+export * from "./terminal.ts";

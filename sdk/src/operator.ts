@@ -1,0 +1,130 @@
+/** @module What operators and admins look after: hosts, keys, dataset sources, volumes. */
+import type { ApiKey, Host, Scope } from "@sandbar/shared";
+import type { Http } from "./http.ts";
+import { Listing } from "./listing.ts";
+
+export interface Enrollment {
+  token: string;
+  expires_at: string;
+}
+
+export interface Usage {
+  tenant: string;
+  sessions: number;
+  executions: number;
+  seconds: number;
+  bytes: number;
+}
+
+export class Hosts {
+  readonly #http: Http;
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  list(): Listing<Host> {
+    return new Listing(this.#http, "/v1/hosts");
+  }
+
+  get(id: string): Promise<Host> {
+    return this.#http.json("GET", `/v1/hosts/${id}`);
+  }
+
+  /** A token with which one machine may join, once, within 15 minutes. */
+  enroll(): Promise<Enrollment> {
+    return this.#http.json("POST", "/v1/hosts/enrollments");
+  }
+
+  /** Places nothing new there. */
+  cordon(id: string): Promise<void> {
+    return this.#http.send("POST", `/v1/hosts/${id}/cordon`, { safe: true });
+  }
+
+  uncordon(id: string): Promise<void> {
+    return this.#http.send("POST", `/v1/hosts/${id}/uncordon`, { safe: true });
+  }
+
+  /** Cordons, and stops its sessions. */
+  drain(id: string): Promise<void> {
+    return this.#http.send("POST", `/v1/hosts/${id}/drain`, { safe: true });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#http.send("DELETE", `/v1/hosts/${id}`);
+  }
+}
+
+export class Keys {
+  readonly #http: Http;
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  list(): Listing<ApiKey> {
+    return new Listing(this.#http, "/v1/keys");
+  }
+
+  /** The secret is in this answer and nowhere else. */
+  create(key: {
+    name: string;
+    scopes: Scope[];
+    tenant?: string;
+    expires_at?: string;
+  }): Promise<ApiKey & { secret: string }> {
+    return this.#http.json("POST", "/v1/keys", { json: key });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#http.send("DELETE", `/v1/keys/${id}`);
+  }
+}
+
+export interface DatasetSource {
+  id: string;
+  name: string;
+  [field: string]: unknown;
+}
+
+export class DatasetSources {
+  readonly #http: Http;
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  list(): Listing<DatasetSource> {
+    return new Listing(this.#http, "/v1/dataset-sources");
+  }
+
+  create(source: Record<string, unknown>): Promise<DatasetSource> {
+    return this.#http.json("POST", "/v1/dataset-sources", { json: source });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#http.send("DELETE", `/v1/dataset-sources/${encodeURIComponent(id)}`);
+  }
+}
+
+export interface Volume {
+  id: string;
+  name: string;
+  [field: string]: unknown;
+}
+
+export class Volumes {
+  readonly #http: Http;
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  list(): Listing<Volume> {
+    return new Listing(this.#http, "/v1/volumes");
+  }
+
+  create(name: string, options: { size_mb?: number } = {}): Promise<Volume> {
+    return this.#http.json("POST", "/v1/volumes", { json: { name, ...options } });
+  }
+
+  remove(nameOrId: string): Promise<void> {
+    return this.#http.send("DELETE", `/v1/volumes/${encodeURIComponent(nameOrId)}`);
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * `npm run down`: stops a running product and removes what it made on this machine: sessions, containers, mounts,
+ * networks. Artifacts, keys and metadata stay; `--purge` removes SANDBAR_HOME whole.
+ *
+ * @module
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { removeEgress } from "@sandbar/agent-host/src/egress.ts";
+import Docker from "dockerode";
+import { homeFromEnv, runningSupervisor } from "./home.ts";
+
+if (process.argv.includes("--help")) {
+  console.log(
+    "Usage: npm run down [-- --purge]\n\nStops Sandbar and removes its containers, mounts and networks; --purge also removes SANDBAR_HOME.",
+  );
+  process.exit(0);
+}
+
+const home = homeFromEnv();
+const pid = runningSupervisor(home);
+if (pid !== null) {
+  process.kill(pid, "SIGTERM");
+  for (let i = 0; i < 200 && runningSupervisor(home) !== null; i++) await sleep(100);
+  console.log(`stopped Sandbar (pid ${pid})`);
+}
+
+if (existsSync(home.identityFile)) {
+  const { host_id } = JSON.parse(readFileSync(home.identityFile, "utf8")) as { host_id: string };
+  const docker = new Docker();
+  const filters = { label: [`sandbar.host=${host_id}`] };
+  try {
+    const containers = await docker.listContainers({ all: true, filters });
+    await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true })));
+    if (containers.length > 0) console.log(`removed ${containers.length} containers`);
+    await removeEgress(docker, host_id);
+  } catch (error) {
+    console.error(`Docker does not answer, so containers were not looked for: ${(error as Error).message}`);
+  }
+}
+
+const mounts = readFileSync("/proc/mounts", "utf8")
+  .split("\n")
+  .map((line) => (line.split(" ")[1] ?? "").replaceAll("\\040", " "))
+  .filter((path) => path.startsWith(`${home.root}/`));
+for (const path of mounts.toReversed()) execFileSync("umount", ["-l", path]);
+rmSync(`${home.root}/boxes`, { recursive: true, force: true });
+if (process.argv.includes("--purge")) {
+  rmSync(home.root, { recursive: true, force: true });
+  console.log(`removed ${home.root}`);
+}

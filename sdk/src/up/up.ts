@@ -1,0 +1,143 @@
+/**
+ * `npm start`: the whole product on one machine. Prepares what is missing, starts the control plane and one
+ * agent-host, keeps both running, and stops them on Ctrl-C. Sessions live on and are adopted by the next start.
+ *
+ * @module
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
+import { ensureImages } from "@sandbar/agent-host/setup/images.ts";
+import { claimHome, type Home, homeFromEnv, REPO, runningSupervisor } from "./home.ts";
+import { joinHost, waitForHost } from "./join.ts";
+import { Supervised } from "./supervisor.ts";
+
+const HELP = `Starts Sandbar on this machine: control plane, agent-host, Docker engine and images as needed.
+
+Usage: npm start
+
+Environment:
+  SANDBAR_PORT   port to listen on (default 8787)
+  SANDBAR_HOST   address to listen on (default 127.0.0.1)
+  SANDBAR_HOME   where everything is kept (default .sandbar)
+  SANDBAR_IMAGES sandbox images to have, comma-separated (default python,node,r)
+
+Ctrl-C stops the product; sessions stay and are adopted by the next start. \`npm run down\` removes them.`;
+
+if (process.argv.includes("--help") || process.argv.includes("-h")) {
+  console.log(HELP);
+  process.exit(0);
+}
+
+const home = homeFromEnv();
+const began = Date.now();
+const say = (line: string) =>
+  console.log(`[${((Date.now() - began) / 1000).toFixed(1).padStart(6)}s] ${line}`);
+
+const running = runningSupervisor(home);
+if (running !== null) {
+  console.error(
+    `Sandbar already runs (pid ${running}) with ${home.root}. Stop it with Ctrl-C there, or set SANDBAR_HOME and SANDBAR_PORT.`,
+  );
+  process.exit(1);
+}
+claimHome(home);
+
+const children: Supervised[] = [];
+let stopping = false;
+async function stopAll(code: number): Promise<never> {
+  stopping = true;
+  // The daemon first: it says goodbye to the control plane while that still listens.
+  for (const child of children.toReversed()) await child.stop();
+  process.exit(code);
+}
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.on(signal, () => {
+    if (stopping) return;
+    say("stopping; sessions stay for the next start (npm run down removes them)");
+    void stopAll(0);
+  });
+
+try {
+  const port = Number(process.env.SANDBAR_PORT ?? 8787);
+  const names = imageNames();
+  const served = startControlPlane(home, port);
+  await ensureDockerEngine({ log: say });
+  await ensureImages({ names: [names[0]!], log: say });
+  const url = await served;
+  await joinHost({ url, home, say });
+  startAgentHost(home, url);
+  await waitForHost({ url, keyFile: home.keyFile });
+  welcome(url, home);
+  if (names.length > 1)
+    void ensureImages({ names: names.slice(1), log: say }).then(
+      () => say(`images ready: ${names.join(", ")}`),
+      (error) => say(`an image could not be built; its runtime is not offered: ${(error as Error).message}`),
+    );
+  await Promise.race(children.map((child) => child.done));
+  if (!stopping) await stopAll(1);
+} catch (error) {
+  console.error(`\nSandbar could not start: ${(error as Error).message}`);
+  await stopAll(1);
+}
+
+type ImageName = "python" | "node" | "r";
+
+function imageNames(): ImageName[] {
+  const names = (process.env.SANDBAR_IMAGES ?? "python,node,r").split(",").map((name) => name.trim());
+  const unknown = names.filter((name) => !["python", "node", "r"].includes(name));
+  if (unknown.length > 0) throw new Error(`SANDBAR_IMAGES names unknown images: ${unknown.join(", ")}`);
+  return names as ImageName[];
+}
+
+function startControlPlane(home: Home, port: number): Promise<string> {
+  say("starting the control plane");
+  return new Promise((resolve, reject) => {
+    const child = new Supervised({
+      name: "control plane",
+      command: [process.execPath, join(REPO, "worker/local/main.ts")],
+      env: { SANDBAR_HOME: home.root, SANDBAR_PORT: String(port) },
+      logFile: join(home.logs, "control-plane.log"),
+      final: {},
+      say,
+      onLine: (line) => {
+        if (line.startsWith("{")) resolve((JSON.parse(line) as { url: string }).url);
+      },
+    });
+    children.push(child);
+    setTimeout(
+      () => reject(new Error(`the control plane did not come up; see ${home.logs}/control-plane.log`)),
+      90_000,
+    ).unref();
+  });
+}
+
+function startAgentHost(home: Home, url: string): void {
+  say("starting agent-host");
+  children.push(
+    new Supervised({
+      name: "agent-host",
+      command: [process.execPath, join(REPO, "agent-host/src/main.ts"), "run"],
+      env: { SANDBAR_HOME: home.root, SANDBAR_URL: url },
+      logFile: join(home.logs, "agent-host.log"),
+      final: { 3: "a newer agent-host took over this host id", 4: "the operator removed this host" },
+      say,
+    }),
+  );
+}
+
+function welcome(url: string, home: Home): void {
+  const relative = home.keyFile.startsWith(`${process.cwd()}/`)
+    ? home.keyFile.slice(process.cwd().length + 1)
+    : home.keyFile;
+  if (!existsSync(home.keyFile) || readFileSync(home.keyFile, "utf8").length < 40)
+    throw new Error("no API key was made");
+  console.log(`
+Sandbar serves at ${url}   (docs: ${url}/docs, logs: ${home.logs})
+API key: ${relative}
+
+Try it:
+
+  SESSION=$(curl -s ${url}/v1/sessions -H "Authorization: Bearer $(cat ${relative})" -H 'Content-Type: application/json' -d '{"key":"demo"}' | sed 's/.*"id":"\\([^"]*\\)".*/\\1/'); curl -s ${url}/v1/sessions/$SESSION/executions -H "Authorization: Bearer $(cat ${relative})" -H 'Content-Type: application/json' -d '{"code":"print(6 * 7)"}'
+`);
+}

@@ -1,0 +1,87 @@
+/** @module Folds kernel events into the capped fields of an Execution. */
+import type { ExecutionError, KernelEvent, MimeBundle, Outcome } from "./execution.ts";
+import { OUTPUT_CAPS } from "./limits.ts";
+import { cut } from "./text.ts";
+
+export interface OutputCaps {
+  readonly stdout: number;
+  readonly stderr: number;
+  readonly result: number;
+  readonly traceback: number;
+}
+
+export interface Folded {
+  stdout: string;
+  stderr: string;
+  text: string | null;
+  results: MimeBundle[];
+  error: ExecutionError | null;
+  truncated: Record<string, number>;
+}
+
+export function foldEvents(
+  events: Iterable<KernelEvent>,
+  outcome: Pick<Outcome, "error" | "totals"> | null,
+  caps: OutputCaps = OUTPUT_CAPS,
+): Folded {
+  const folded: Folded = { stdout: "", stderr: "", text: null, results: [], error: null, truncated: {} };
+  const seen = { stdout: 0, stderr: 0 };
+  for (const event of events) {
+    switch (event.type) {
+      case "stdout":
+      case "stderr":
+        seen[event.type] += event.text.length;
+        if (folded[event.type].length < caps[event.type])
+          folded[event.type] = cut(folded[event.type] + event.text, caps[event.type]);
+        break;
+      case "result": {
+        const { bundle, longest } = capBundle(event.data, caps.result);
+        if (longest > caps.result) folded.truncated.result = Math.max(folded.truncated.result ?? 0, longest);
+        folded.results.push(bundle);
+        if (typeof bundle["text/plain"] === "string") folded.text = bundle["text/plain"];
+        break;
+      }
+      case "error":
+        folded.error = capError(
+          { name: event.name, value: event.value, traceback: event.traceback },
+          caps,
+          folded,
+        );
+        break;
+      case "started":
+        break;
+    }
+  }
+  if (outcome?.error) folded.error = capError(outcome.error, caps, folded);
+  for (const stream of ["stdout", "stderr"] as const) {
+    const total = Math.max(seen[stream], outcome?.totals?.[stream] ?? 0);
+    if (total > folded[stream].length) folded.truncated[stream] = total;
+  }
+  if (outcome?.totals?.results_dropped) folded.truncated.results = outcome.totals.results_dropped;
+  return folded;
+}
+
+function capBundle(data: MimeBundle, limit: number): { bundle: MimeBundle; longest: number } {
+  let longest = 0;
+  const bundle: MimeBundle = {};
+  for (const [mime, value] of Object.entries(data)) {
+    // Only text a model reads is capped; an image cut short would be no image.
+    if (mime.startsWith("text/") && typeof value === "string") {
+      longest = Math.max(longest, value.length);
+      bundle[mime] = mime === "text/html" && value.length > limit ? "" : cut(value, limit);
+      if (bundle[mime] === "") delete bundle[mime];
+    } else bundle[mime] = value;
+  }
+  return { bundle, longest };
+}
+
+function capError(error: ExecutionError, caps: OutputCaps, folded: Folded): ExecutionError {
+  if (error.traceback.length > caps.traceback) folded.truncated.traceback = error.traceback.length;
+  return {
+    name: cut(error.name, 256),
+    value: cut(error.value, caps.traceback),
+    // The end of a traceback says what failed.
+    traceback:
+      error.traceback.length > caps.traceback ? error.traceback.slice(-caps.traceback) : error.traceback,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * The wire between agent-host and its HostObject: JSON text frames over one WebSocket.
+ * `docs/protocol.md` tells the story; this is the only place where the shapes are written.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { FailureSchema } from "./errors.ts";
+import { ExecutionErrorSchema, KernelEventSchema, OutcomeSchema } from "./execution.ts";
+import { LanguageSchema, SessionSpecSchema } from "./session.ts";
+
+export const PROTOCOL_VERSION = 1;
+
+/** Sent by the daemon as a bare text message; the runtime answers it without waking the object. */
+export const HEARTBEAT_REQUEST = "ping";
+export const HEARTBEAT_RESPONSE = "pong";
+
+/** Close codes of our own. After `superseded` a daemon must not reconnect: a newer one has its host id. */
+export const CLOSE = { superseded: 4001, unauthorized: 4003, protocol: 4002, removed: 4004 } as const;
+
+/** Durable commands: kept in the HostObject's outbox until the daemon has journaled them. */
+export const CommandSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("session.create"),
+    tenant: z.string(),
+    context: z.string(),
+    spec: SessionSpecSchema,
+  }),
+  z.object({ type: z.literal("session.stop"), reason: z.string() }),
+  z.object({
+    type: z.literal("run"),
+    execution: z.string(),
+    context: z.string(),
+    language: LanguageSchema,
+    code: z.string(),
+    env: z.record(z.string(), z.string()),
+    stdin: z.string().nullable(),
+    timeout_ms: z.number().int().positive(),
+  }),
+  z.object({ type: z.literal("interrupt"), execution: z.string() }),
+  z.object({ type: z.literal("context.open"), context: z.string(), language: LanguageSchema }),
+  z.object({ type: z.literal("context.restart"), context: z.string() }),
+  z.object({ type: z.literal("context.close"), context: z.string() }),
+]);
+export type Command = z.infer<typeof CommandSchema>;
+
+export const SessionReportSchema = z.discriminatedUnion("state", [
+  z.object({ state: z.literal("creating") }),
+  z.object({ state: z.literal("ready"), languages: z.array(LanguageSchema), image: z.string() }),
+  z.object({ state: z.literal("failed"), failure: FailureSchema }),
+  z.object({ state: z.literal("died"), error: ExecutionErrorSchema }),
+  z.object({ state: z.literal("stopped") }),
+]);
+export type SessionReport = z.infer<typeof SessionReportSchema>;
+
+export const CapacitySchema = z.object({
+  max_sessions: z.number().int().nonnegative(),
+  memory_mb: z.number().int().nonnegative(),
+  cpus: z.number().nonnegative(),
+  /** Image names (`python`, `node`, `r`) that stand ready on this host. */
+  runtimes: z.array(LanguageSchema),
+  default_limits: z.record(z.string(), z.number()).optional(),
+});
+export type Capacity = z.infer<typeof CapacitySchema>;
+
+export const ServerFrameSchema = z.discriminatedUnion("t", [
+  z.object({ t: z.literal("challenge"), v: z.number(), nonce: z.string() }),
+  /** `next_n` is the lowest command number that may still come. */
+  z.object({
+    t: z.literal("welcome"),
+    epoch: z.number().int(),
+    next_n: z.number().int(),
+    heartbeat_ms: z.number().int(),
+  }),
+  z.object({ t: z.literal("command"), n: z.number().int(), session: z.string(), command: CommandSchema }),
+  /** Events up to `seq` are persisted; with `final` the outcome is too, and the daemon may forget the execution. */
+  z.object({
+    t: z.literal("ack"),
+    session: z.string(),
+    execution: z.string(),
+    seq: z.number().int(),
+    final: z.boolean(),
+  }),
+  /** A gap was seen: send the execution's events again after `seq`. */
+  z.object({ t: z.literal("resend"), session: z.string(), execution: z.string(), seq: z.number().int() }),
+  z.object({ t: z.literal("session.ack"), session: z.string(), state: z.string() }),
+  z.object({
+    t: z.literal("call"),
+    id: z.string(),
+    session: z.string(),
+    method: z.string(),
+    params: z.unknown(),
+  }),
+]);
+export type ServerFrame = z.infer<typeof ServerFrameSchema>;
+
+export const HostFrameSchema = z.discriminatedUnion("t", [
+  z.object({
+    t: z.literal("hello"),
+    v: z.number(),
+    /** EdDSA JWT: `{nonce, sub: host id}`. */
+    proof: z.string(),
+    version: z.string(),
+    boot: z.string(),
+    capacity: CapacitySchema,
+    /** Every session in the daemon's journal, so that both sides agree on what lives. */
+    sessions: z.array(z.object({ session: z.string(), report: SessionReportSchema })),
+  }),
+  z.object({ t: z.literal("ack"), n: z.number().int() }),
+  z.object({
+    t: z.literal("report"),
+    session: z.string(),
+    execution: z.string(),
+    events: z.array(KernelEventSchema),
+    outcome: OutcomeSchema.nullable(),
+  }),
+  z.object({ t: z.literal("session"), session: z.string(), report: SessionReportSchema }),
+  z.object({ t: z.literal("progress"), session: z.string(), step: z.string(), detail: z.string() }),
+  z.object({ t: z.literal("capacity"), capacity: CapacitySchema }),
+  z.object({
+    t: z.literal("answer"),
+    id: z.string(),
+    result: z.unknown().optional(),
+    failure: FailureSchema.optional(),
+  }),
+]);
+export type HostFrame = z.infer<typeof HostFrameSchema>;
+
+export const JoinRequestSchema = z.strictObject({
+  token: z.string().min(1).max(256),
+  name: z.string().min(1).max(128),
+  public_key: z.object({ kty: z.literal("OKP"), crv: z.literal("Ed25519"), x: z.string().max(64) }),
+});
+export const JoinAnswerSchema = z.object({ host_id: z.string() });

@@ -1,0 +1,36 @@
+/** @module Prefixed, time-sortable ids (`ses_01J…`). */
+import { z } from "zod";
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+
+export type IdPrefix =
+  | "ses"
+  | "exe"
+  | "ctx"
+  | "hst"
+  | "key"
+  | "box"
+  | "req"
+  | "art"
+  | "prc"
+  | "vol"
+  | "grt"
+  | "src";
+
+export function newId(prefix: IdPrefix): string {
+  let time = Date.now();
+  let stamp = "";
+  for (let i = 0; i < 10; i++) {
+    stamp = ALPHABET[time % 32] + stamp;
+    time = Math.floor(time / 32);
+  }
+  let random = "";
+  for (const byte of crypto.getRandomValues(new Uint8Array(16))) random += ALPHABET[byte & 31];
+  return `${prefix}_${stamp}${random}`;
+}
+
+export function idSchema(prefix: IdPrefix) {
+  return z
+    .string()
+    .regex(new RegExp(`^${prefix}_[0-9a-z]{26}$`), `must be an id that starts with ${prefix}_`);
+}

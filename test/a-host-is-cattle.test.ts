@@ -1,0 +1,111 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { docker, eventually, Stack } from "./fixtures/stack.ts";
+
+describe("promise 6: hosts come and go", () => {
+  let stack: Stack | undefined;
+  afterEach(async () => {
+    await stack?.close();
+    stack = undefined;
+  });
+
+  it("without a host, create answers 503 with Retry-After and a hint", async () => {
+    stack = await Stack.start({ withoutAgent: true });
+    const { status, headers, body } = await stack.client().problem("POST", "/v1/sessions", {});
+    expect([status, body.code, body.retryable]).toEqual([503, "NO_HOST_AVAILABLE", true]);
+    expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+    expect(body.hint).toBeTruthy();
+  });
+
+  it("unreachable, then lost: nothing started stays unanswered, and a host that returns is fenced", async () => {
+    stack = await Stack.start({ vars: { HEARTBEAT_MS: "300", UNREACHABLE_MS: "1500", LOST_MS: "5000" } });
+    const client = stack.client();
+    const { id } = await client.create({ key: "doomed" });
+    const started = await client.start(id, "import time; print('go', flush=True); time.sleep(60)");
+    await eventually("it runs", 5000, async () => (await client.execution(id, started.id)).stdout === "go\n");
+    await stack.killAgent("SIGKILL");
+    await stack.waitForHost("unreachable", 10_000);
+    const refused = await client.problem("POST", `/v1/sessions/${id}/executions`, { code: "1" });
+    expect([refused.status, refused.body.code]).toEqual([503, "HOST_UNREACHABLE"]);
+    await stack.waitForHost("lost", 15_000);
+    expect(await client.finished(id, started.id, 5000)).toMatchObject({
+      status: "unknown",
+      error: { name: "OUTCOME_UNKNOWN" },
+      state: { variables: "lost", files: "lost" },
+    });
+    expect((await client.ok<{ status: string }>("GET", `/v1/sessions/${id}`)).status).toBe("lost");
+    await stack.startAgent();
+    await eventually(
+      "the lost session's container is gone",
+      10_000,
+      async () => (await stack!.containers()).length === 0,
+    );
+    const again = await client.create({ key: "doomed" });
+    expect(again.id).not.toBe(id);
+    expect((await client.execution(id, started.id)).status).toBe("unknown");
+  });
+
+  it("a second daemon with the same host id takes over, the first ends and touches nothing", async () => {
+    stack = await Stack.start();
+    const client = stack.client();
+    const { id } = await client.create();
+    await client.run(id, "x = 'from the first'");
+    const first = stack.agentPid;
+    const waiting = client.run(id, "import time; time.sleep(3); x");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await stack.startAgent();
+    expect(stack.agentPid).not.toBe(first);
+    await eventually("the first daemon ended", 15_000, () => !alive(first));
+    expect((await waiting).text).toBe("'from the first'");
+    expect((await client.run(id, "x")).text).toBe("'from the first'");
+  });
+
+  it("a graceful restart of the daemon kills no session", async () => {
+    stack = await Stack.start();
+    const client = stack.client();
+    const { id } = await client.create();
+    await client.run(id, "x = 5");
+    await stack.killAgent("SIGTERM");
+    expect(await stack.containers()).toHaveLength(1);
+    await stack.startAgent();
+    expect((await client.run(id, "x")).text).toBe("5");
+  });
+
+  it("never touches a container that is not its own", async () => {
+    const foreign = await docker.createContainer({
+      Image: "sandbar/python:latest",
+      Cmd: ["sleep", "300"],
+      Labels: { "sandbar.host": "hst_somebody_else", "sandbar.session": "ses_x" },
+    });
+    try {
+      await foreign.start();
+      stack = await Stack.start();
+      await stack.killAgent("SIGKILL");
+      await stack.startAgent();
+      expect((await foreign.inspect()).State.Running).toBe(true);
+    } finally {
+      await foreign.remove({ force: true });
+    }
+  });
+
+  it("removes its own containers that no session knows", async () => {
+    stack = await Stack.start({ agentEnv: { SANDBAR_ORPHAN_AGE_MS: "1" } });
+    await stack.killAgent("SIGKILL");
+    const orphan = await docker.createContainer({
+      Image: "sandbar/python:latest",
+      Cmd: ["sleep", "300"],
+      Labels: { "sandbar.host": stack.hostId, "sandbar.session": "ses_gone", "sandbar.box": "box_gone" },
+    });
+    await orphan.start();
+    await stack.startAgent();
+    await eventually("the orphan is gone", 10_000, async () => (await stack!.containers()).length === 0);
+  });
+});
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,200 @@
+/** @module Files in /session/artifacts become artifacts: any name, any number, whole or next time. */
+import type { Execution } from "@sandbar/shared";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bytesOf, expectTrue, listed, remaining, sha256 } from "./fixtures/artifacts.ts";
+import type { Client } from "./fixtures/client.ts";
+import { Stack } from "./fixtures/stack.ts";
+
+let stack: Stack;
+let client: Client;
+
+beforeAll(async () => {
+  stack = await Stack.start({ vars: { MAX_BODY_BYTES: "50000000" } });
+  client = stack.client();
+});
+afterAll(() => stack?.close());
+
+const A = "/session/artifacts";
+const names = (execution: Execution) => execution.artifacts.map(({ name }) => name).sort();
+const skipped = (execution: Execution) =>
+  Object.fromEntries(execution.artifacts_skipped.map(({ name, reason }) => [name, reason]));
+
+describe.each(["TMPFS", "BIND"])("in %s storage", (storage) => {
+  let session: string;
+  beforeAll(async () => {
+    session = (await client.create({ storage })).id;
+  });
+  afterAll(() => client.stop(session));
+
+  it("one file is stored, described, linked and removed from the session", async () => {
+    const execution = await client.run(session, `open("${A}/report.csv", "w").write("a,b\\n1,2\\n")`);
+    expect(execution.status).toBe("ok");
+    expect(execution.artifacts_skipped).toEqual([]);
+    expect(execution.artifacts).toHaveLength(1);
+    const [artifact] = execution.artifacts;
+    expect(artifact).toMatchObject({
+      session_id: session,
+      execution_id: execution.id,
+      name: "report.csv",
+      size: 8,
+      mime: "text/csv",
+      sha256: sha256("a,b\n1,2\n"),
+    });
+    expect((await bytesOf(artifact!)).toString()).toBe("a,b\n1,2\n");
+    expect(await remaining(client, session)).toEqual([]);
+    expect((await client.execution(session, execution.id)).artifacts[0]!.id).toBe(artifact!.id);
+  });
+
+  it("names are kept as they are, in folders, and bytes that are no UTF-8 do not collide", async () => {
+    const odd = [
+      "with space.txt",
+      "new\nline.txt",
+      "quo\"te'.txt",
+      "\u202ertl\u200f.txt",
+      `${"a".repeat(251)}.bin`,
+      "one/same.txt",
+      "two/same.txt",
+      "deep/er/and/deeper.txt",
+      "-rf",
+      "ünï.txt",
+      "~",
+      ".hidden",
+    ];
+    const execution = await client.run(
+      session,
+      `import os, json
+for name in json.loads(${JSON.stringify(JSON.stringify(odd))}):
+    path = "${A}/" + name
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    open(path, "w").write(name)
+for raw in (b"bad\\xff.txt", b"bad\\xfe.txt"):
+    open(b"${A}/" + raw, "wb").write(raw)`,
+    );
+    expect(execution.artifacts_skipped).toEqual([]);
+    expect(names(execution).filter((name) => !name.startsWith("bad"))).toEqual(odd.toSorted());
+    const bad = names(execution).filter((name) => name.startsWith("bad"));
+    expect(bad).toHaveLength(2);
+    expect(new Set(bad).size).toBe(2);
+    for (const artifact of execution.artifacts)
+      if (!artifact.name.startsWith("bad")) expect((await bytesOf(artifact)).toString()).toBe(artifact.name);
+    expect(await remaining(client, session)).toEqual([]);
+    const left = await client.run(session, `import os; print(os.listdir("${A}"))`);
+    expect(left.stdout).toBe("[]\n");
+  });
+
+  it("links, pipes and sockets are skipped with a reason, once", async () => {
+    const execution = await client.run(
+      session,
+      `import os, socket
+os.symlink("/etc/passwd", "${A}/passwd")
+os.symlink("/var/lib/docker", "${A}/host")
+os.symlink("..", "${A}/up")
+os.mkfifo("${A}/pipe")
+s = socket.socket(socket.AF_UNIX); s.bind("${A}/sock")
+open("${A}/good", "w").write("good")`,
+    );
+    expect(names(execution)).toEqual(["good"]);
+    expect(skipped(execution)).toEqual({
+      passwd: "a symbolic link",
+      host: "a symbolic link",
+      up: "a symbolic link",
+      pipe: "a named pipe",
+      sock: "a socket",
+    });
+    const next = await client.run(session, "1");
+    expect(next.artifacts_skipped).toEqual([]);
+    await client.run(session, `import shutil; shutil.rmtree("${A}"); os.mkdir("${A}")`);
+  });
+
+  it("a folder that is a link leads nowhere", async () => {
+    const execution = await client.run(
+      session,
+      `os.rename("${A}", "/session/kept"); os.symlink("/etc", "${A}")`,
+    );
+    expect(execution).toMatchObject({ status: "ok", artifacts: [] });
+    await client.run(session, `os.unlink("${A}"); os.rename("/session/kept", "${A}")`);
+  });
+
+  it("a file that is still being written is taken next time, whole", async () => {
+    const first = await client.run(session, `f = open("${A}/growing.txt", "w"); f.write("half"); f.flush()`);
+    expect(first.artifacts).toEqual([]);
+    expect(skipped(first)).toEqual({ "growing.txt": "still being written" });
+    const second = await client.run(session, `f.write(" and half"); f.close()`);
+    expect(names(second)).toEqual(["growing.txt"]);
+    expect((await bytesOf(second.artifacts[0]!)).toString()).toBe("half and half");
+  });
+
+  it("a cell that fails, or whose kernel dies, still leaves its artifacts", async () => {
+    const failed = await client.run(session, `open("${A}/before", "w").write("1"); 1/0`);
+    expect(failed.status).toBe("error");
+    expect(names(failed)).toEqual(["before"]);
+    const died = await client.run(session, `open("${A}/last", "w").write("2"); import os; os._exit(3)`);
+    expect(died.status).toBe("died");
+    expect(names(died)).toEqual(["last"]);
+  });
+
+  it("what is left when the session is stopped is taken first", async () => {
+    const other = (await client.create({ storage })).id;
+    await client.run(other, `f = open("${A}/open.log", "w"); f.write("never closed"); f.flush()`);
+    await client.stop(other);
+    const all = await listed(client, other);
+    expect(all.map(({ name, execution_id }) => [name, execution_id])).toEqual([["open.log", null]]);
+    expect((await bytesOf(all[0]!)).toString()).toBe("never closed");
+  });
+
+  it("every artifact that is listed re-hashes to its id", async () => {
+    await expectTrue(await listed(client, session));
+  });
+});
+
+it("a thousand files of one cell are a thousand artifacts", async () => {
+  const session = (await client.create()).id;
+  const execution = await client.run(
+    session,
+    `import os
+for i in range(1000):
+    os.makedirs(f"${A}/{i % 10}", exist_ok=True)
+    open(f"${A}/{i % 10}/{i}.txt", "w").write(f"file {i}")`,
+  );
+  expect(execution.artifacts).toHaveLength(1000);
+  expect(execution.artifacts_skipped).toEqual([]);
+  const all = await listed(client, session);
+  expect(all).toHaveLength(1000);
+  for (const artifact of all.slice(0, 50))
+    expect(sha256(await bytesOf(artifact))).toBe(sha256(`file ${artifact.name.slice(2, -4)}`));
+  expect(await remaining(client, session)).toEqual([]);
+  await client.stop(session);
+});
+
+it("large files go out in constant memory, in parts when a request would be too large", async () => {
+  const session = (await client.create({ storage: "BIND" })).id;
+  const execution = await client.run(
+    session,
+    `import os, hashlib
+h = hashlib.sha256()
+with open("${A}/large.bin", "wb") as f:
+    for _ in range(150):
+        b = os.urandom(1 << 20); h.update(b); f.write(b)
+print(h.hexdigest())`,
+    { timeout_s: 60 },
+  );
+  expect(execution.artifacts_skipped).toEqual([]);
+  expect(execution.artifacts[0]).toMatchObject({ size: 150 << 20, sha256: execution.stdout.trim() });
+  await expectTrue(execution.artifacts);
+  await client.stop(session);
+});
+
+it("events name each artifact with a link before they finish", async () => {
+  const session = (await client.create()).id;
+  const events = [];
+  for await (const event of client.events(`/v1/sessions/${session}/executions`, {
+    method: "POST",
+    body: { code: `open("${A}/x.txt", "w").write("x")` },
+  }))
+    events.push(event);
+  expect(events.map(({ event }) => event).slice(-2)).toEqual(["artifact", "finished"]);
+  const artifact = events.at(-2)!.data;
+  expect((await bytesOf(artifact)).toString()).toBe("x");
+  expect(events.at(-1)!.data.artifacts[0].url).toBe(artifact.url);
+  await client.stop(session);
+});

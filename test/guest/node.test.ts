@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RunOptions } from "./fixture.ts";
+import { Sandbox, sleep } from "./fixture.ts";
+
+let box: Sandbox;
+beforeAll(async () => {
+  box = await Sandbox.start({ image: "sandbar/node:latest" });
+}, 60_000);
+afterAll(async () => {
+  const { refused } = box;
+  await box.stop();
+  expect(refused).toEqual([]);
+});
+
+const node = (code: string, options: RunOptions = {}) => box.run(code, { ...options, language: "node" });
+const text = async (code: string) => (await node(code)).results.at(-1)?.["text/plain"];
+
+async function interrupted(code: string) {
+  const execution = box.start(code, { language: "node" });
+  await box.until(() => box.eventsOf(execution).length);
+  await sleep(200);
+  box.send({ type: "interrupt", execution });
+  return box.finish(execution, 3000);
+}
+
+describe("a Node kernel", () => {
+  it("gives values as text, plain objects as JSON too", async () => {
+    const ran = await node("console.log('out'); console.error('err'); ({ a: [1, 'x'], b: null })");
+    expect(ran).toMatchObject({ stdout: "out\n", stderr: "err\n" });
+    expect(ran.results).toEqual([
+      { "text/plain": "{ a: [ 1, 'x' ], b: null }", "application/json": { a: [1, "x"], b: null } },
+    ]);
+    expect(ran.done).toMatchObject({ status: "ok", exit_code: null });
+    expect((await node("undefined")).results).toEqual([]);
+    expect(await text("10n ** 20n")).toBe("100000000000000000000n");
+    expect(await text("Symbol('s')")).toBe("Symbol(s)");
+    expect(await text("const o = {}; o.o = o; o")).toContain("[Circular");
+    expect(await text("new Map([[1, new Set(['x'])]])")).toBe("Map(1) { 1 => Set(1) { 'x' } }");
+  });
+
+  it("keeps declarations, and lets them be made again", async () => {
+    await node(
+      "const a = 1; let b = 2; class C { v() { return 1; } } function f() { return 'f'; } var d = 4",
+    );
+    expect(await text("[a, b, new C().v(), f(), d].join()")).toBe("'1,2,1,f,4'");
+    await node("const a = 10; let b = 20; class C { v() { return 2; } }");
+    expect(await text("[a, b, new C().v()].join()")).toBe("'10,20,2'");
+    expect((await node("let broken = (() => { throw new Error('x') })()")).done.status).toBe("error");
+    expect(await text("let broken = 1; broken")).toBe("1");
+  });
+
+  it("takes require, import statements and import()", async () => {
+    const code = `import fs, { readFileSync as read } from "node:fs";
+import * as path from 'path';
+import { join } from "node:path";
+import "node:os";
+const text = "import x from 'y'"; // import z from "w"
+const { sep } = await import("node:path");
+[typeof fs.statSync, typeof read, typeof path.join, typeof join, sep, text, \`\${typeof (await import("node:os")).cpus}\`].join()`;
+    expect(await text(code)).toBe(`"function,function,function,function,/,import x from 'y',function"`);
+    expect(await text(code)).toBe(`"function,function,function,function,/,import x from 'y',function"`);
+    expect(await text("const util = require('util'); typeof util.inspect")).toBe("'function'");
+    await node(
+      "require('fs').writeFileSync('/session/mod.mjs', 'export const v = 5; export default 6'); require('fs').writeFileSync('/session/mod.cjs', 'exports.w = 7')",
+    );
+    expect(
+      await text(
+        "import six, { v } from './mod.mjs'; import cjs, { w } from './mod.cjs'; [six, v, w, cjs.w].join()",
+      ),
+    ).toBe("'6,5,7,7'");
+    expect(await text("(await import('./mod.mjs')).v")).toBe("5");
+  });
+
+  it("awaits at top level, and the last promise", async () => {
+    expect(await text("const late = await new Promise((r) => setTimeout(r, 20, 'waited')); late")).toBe(
+      "'waited'",
+    );
+    expect(await text("late + '!'")).toBe("'waited!'");
+    expect(await text("Promise.resolve(7)")).toBe("7");
+    expect(await text("(async () => 8)()")).toBe("8");
+    expect((await node("for await (const x of [1, 2]) console.log(x)")).stdout).toBe("1\n2\n");
+  });
+
+  it("reports errors with the user's own frames", async () => {
+    const ran = await node("function inner() {\n  null.x;\n}\ninner()");
+    expect(ran.done.status).toBe("error");
+    expect(ran.error).toMatchObject({ name: "TypeError" });
+    expect(ran.error?.traceback).toMatch(/at inner \(cell-\d+\.js:2:8\)/);
+    expect(ran.error?.traceback).not.toMatch(/kernels|node:inspector/);
+    const syntax = await node("let q = {\n  a: 1,\n  b c\n}");
+    expect(syntax.error?.name).toBe("SyntaxError");
+    expect(syntax.error?.traceback).toMatch(/cell-\d+\.js:3\n {2}b c\n {4}\^/);
+    expect((await node("throw 5")).error?.value).toBe("5");
+    expect((await node("await Promise.reject(new RangeError('r'))")).error?.name).toBe("RangeError");
+  });
+
+  it("reports rejections and exceptions that nobody caught, and lives", async () => {
+    expect((await node("Promise.reject(new Error('stray')); 1")).error?.value).toBe("stray");
+    const timer = await node(
+      "setTimeout(() => { throw new Error('in a timer') }, 5); await new Promise((r) => setTimeout(r, 30))",
+    );
+    expect(timer.error?.value).toBe("in a timer");
+    const mark = box.messages.length;
+    await node("setTimeout(() => { throw new Error('afterwards') }, 50)");
+    await box.message("late", (m) => m.text.includes("afterwards"), mark);
+    expect(await text("a")).toBe("10");
+  });
+
+  it("never lets a timer of an earlier cell print into a later one", async () => {
+    const mark = box.messages.length;
+    await node("globalThis.timer = setInterval(() => console.log('stale'), 5)");
+    const ran = await node("await new Promise((r) => setTimeout(r, 100)); console.log('mine')");
+    expect(ran.stdout).toBe("mine\n");
+    await node("clearInterval(timer)");
+    expect(box.lateText(mark)).toContain("stale");
+  });
+
+  it("displays in order with output", async () => {
+    const ran = await node(
+      "console.log(1); display({ two: 2 }); console.log(3); display.mime({ 'text/html': '<b>4</b>', 'image/png': Buffer.from('png') })",
+    );
+    const order = ran.events.flatMap((e) =>
+      e.type === "stdout" ? [e.text.trim()] : e.type === "result" ? [Object.keys(e.data).join()] : [],
+    );
+    expect(order).toEqual(["1", "text/plain,application/json", "3", "text/html,image/png"]);
+  });
+
+  it("treats process.exit as the end of the code", async () => {
+    expect((await node("process.exit(); console.log('no')")).done).toMatchObject({
+      status: "ok",
+      exit_code: 0,
+    });
+    expect((await node("process.exit(3)")).done).toMatchObject({ status: "error", exit_code: 3, exit: null });
+    expect(
+      (await node("setTimeout(() => process.exit(4), 5); await new Promise(() => {})")).done.exit_code,
+    ).toBe(4);
+    expect(await text("a")).toBe("10");
+  });
+
+  it("interrupts loops, promises and child processes; variables stay", async () => {
+    for (const code of [
+      "while (true) {}",
+      "await new Promise(() => {})",
+      "await 1; while (true) {}",
+      "await new Promise((r) => setTimeout(r, 10)); while (true) {}",
+      "setTimeout(() => { while (true) {} }, 10); await new Promise((r) => setTimeout(r, 60_000))",
+      "require('child_process').execSync('sleep 60')",
+      "await new Promise((r) => setTimeout(r, 10)); require('child_process').execSync('sleep 60')",
+      "try { while (true) {} } catch { while (true) {} }",
+    ]) {
+      const ran = await interrupted(code);
+      expect([code, ran.done.status]).toEqual([code, "interrupted"]);
+      expect(await text("a")).toBe("10");
+    }
+  });
+
+  it("is killed when it swallows the interrupt", async () => {
+    const execution = box.start(
+      "process.on('SIGINT', () => {}); console.log('on'); process.kill(process.pid, 'SIGSTOP')",
+      { language: "node" },
+    );
+    await box.until(() => box.eventsOf(execution).some((e) => e.type === "stdout"));
+    box.send({ type: "kill", execution });
+    expect((await box.finish(execution, 2000)).done).toMatchObject({ status: "died", exit: { signal: 9 } });
+    expect((await node("typeof a")).results).toEqual([{ "text/plain": "'undefined'" }]);
+  });
+
+  it("gives stdin and environment to one execution", async () => {
+    expect((await node("require('fs').readFileSync(0, 'utf8')", { stdin: "in" })).results).toEqual([
+      { "text/plain": "'in'" },
+    ]);
+    expect(
+      (await node("for await (const c of process.stdin) console.log('got ' + c)", { stdin: "streamed" }))
+        .stdout,
+    ).toBe("got streamed\n");
+    expect(
+      (
+        await node("require('child_process').execSync('cat', { stdio: ['inherit', 'pipe'] }).toString()", {
+          stdin: "child",
+        })
+      ).results,
+    ).toEqual([{ "text/plain": "'child'" }]);
+    expect((await node("require('fs').readFileSync(0, 'utf8')")).results).toEqual([{ "text/plain": "''" }]);
+    expect((await node("process.env.ONLY", { env: { ONLY: "e" } })).results).toEqual([
+      { "text/plain": "'e'" },
+    ]);
+    expect((await node("process.env.ONLY")).results).toEqual([]);
+  });
+
+  it("lists its state without running anybody's code", async () => {
+    await node(
+      "let n = 1; const s = 'text'; let trap = new Proxy({}, { get() { while (true) {} } });" +
+        "const evil = { get x() { while (true) {} }, [Symbol.for('nodejs.util.inspect.custom')]() { while (true) {} } }; import 'node:zlib'",
+    );
+    const answer = await box.call("state", { context: "node", timeout_ms: 1000 });
+    const state = answer.result as {
+      variables: { name: string; type: string; repr: string; size: number | null }[];
+      imports: string[];
+      cwd: string;
+    };
+    const byName = Object.fromEntries(state.variables.map((v) => [v.name, v]));
+    expect(byName.n).toMatchObject({ type: "number", repr: "1" });
+    expect(byName.s).toMatchObject({ type: "string", repr: "'text'", size: 4 });
+    expect(byName.trap?.repr).toContain("Proxy");
+    expect(byName.evil?.repr).toContain("[Getter]");
+    expect(state.imports).toContain("node:zlib");
+    expect(state.cwd).toBe("/session");
+  });
+
+  it("takes huge output and a huge value", async () => {
+    const ran = await node(
+      "for (let i = 0; i < 50; i++) console.log('x'.repeat(1_000_000)); 'y'.repeat(5_000_000)",
+      { stream_limit: 1000 },
+    );
+    expect(ran.done).toMatchObject({ status: "ok", totals: { stdout: 50_000_050 } });
+    expect(ran.stdout).toHaveLength(1000);
+  });
+});

@@ -1,0 +1,382 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Sandbox, sleep } from "./fixture.ts";
+
+let box: Sandbox;
+beforeAll(async () => {
+  box = await Sandbox.start();
+}, 60_000);
+afterAll(async () => {
+  const { refused } = box;
+  await box.stop();
+  expect(refused).toEqual([]);
+});
+
+const kinds = (ran: Awaited<ReturnType<Sandbox["run"]>>) => ran.events.map((event) => event.type);
+
+describe("a Python kernel", () => {
+  it("says nothing on its own before the first cell", async () => {
+    const ran = await box.run("1");
+    expect(kinds(ran)).toEqual(["started", "result", "done"]);
+    expect(box.lateText()).toBe("");
+  });
+
+  it("keeps variables, and gives the last expression as a result", async () => {
+    await box.run("x = 20");
+    const ran = await box.run("x + 1");
+    expect(ran.results).toEqual([{ "text/plain": "21" }]);
+    expect(ran.done).toMatchObject({ status: "ok", exit_code: null, exit: null });
+  });
+
+  it("streams output while the code runs", async () => {
+    const execution = box.start("import time\nprint('a', end='')\nprint('b', 'c', end='')\ntime.sleep(30)");
+    await box.until(
+      () => box.eventsOf(execution).some((e) => e.type === "stdout" && e.text.includes("c")),
+      3000,
+    );
+    box.send({ type: "interrupt", execution });
+    const ran = await box.finish(execution);
+    expect(ran.stdout).toBe("ab c");
+    expect(ran.done.status).toBe("interrupted");
+  });
+
+  it("keeps output, display data and results in order", async () => {
+    const ran = await box.run("print(1); display(2); print(3); display({'a': 1}); print(4)\n5");
+    const order = ran.events.flatMap((e) =>
+      e.type === "stdout" ? [e.text.trim()] : e.type === "result" ? [e.data["text/plain"]] : [],
+    );
+    expect(order).toEqual(["1", "2", "3", "{'a': 1}", "4", "5"]);
+  });
+
+  it("captures child processes and C code, stderr apart", async () => {
+    const ran = await box.run(
+      "import os, ctypes, subprocess\nprint('py')\nos.system('echo child; echo oops >&2')\n" +
+        "subprocess.run(['echo', 'sub'])\nctypes.CDLL(None).puts(b'from c'); ctypes.CDLL(None).fflush(None)\nNone",
+    );
+    expect(ran.stdout).toBe("py\nchild\nsub\nfrom c\n");
+    expect(ran.stderr).toBe("oops\n");
+  });
+
+  it("runs !commands and %%bash in order", async () => {
+    const ran = await box.run("print('a')\n!echo b; echo e >&2\nprint('c')\ny = !echo captured\nprint(y[0])");
+    expect(ran.stdout).toBe("a\nb\nc\ncaptured\n");
+    expect(ran.stderr).toBe("e\n");
+    expect((await box.run("%%bash\necho from bash")).stdout).toBe("from bash\n");
+  });
+
+  it("gives MIME bundles of rich objects", async () => {
+    const ran = await box.run(`
+class Rich:
+    def __repr__(self): return "rich"
+    def _repr_html_(self): return "<b>rich</b>"
+    def _repr_svg_(self): return "<svg/>"
+    def _repr_markdown_(self): return "**rich**"
+    def _repr_latex_(self): return "$x$"
+    def _repr_png_(self): return b"\\x89PNG"
+    def _repr_json_(self): return {"nan": float("nan"), "n": 1}
+Rich()`);
+    expect(ran.results).toEqual([
+      {
+        "text/plain": "rich",
+        "text/html": "<b>rich</b>",
+        "image/svg+xml": "<svg/>",
+        "text/markdown": "**rich**",
+        "text/latex": "$x$",
+        "image/png": "iVBORw==",
+        "application/json": { nan: null, n: 1 },
+      },
+    ]);
+    const frame = await box.run("import pandas as pd\npd.DataFrame({'a': [1]})");
+    expect(frame.results[0]?.["text/html"]).toContain("<table");
+  });
+
+  it("sends matplotlib figures as PNG at show() and at the end of a cell", async () => {
+    const ran = await box.run(
+      "import matplotlib.pyplot as plt\nplt.plot([1])\nprint('before')\nplt.show()\nprint('between')\n_ = plt.plot([2])",
+    );
+    expect(kinds(ran).filter((kind) => kind !== "stderr")).toEqual([
+      "started",
+      "stdout",
+      "result",
+      "stdout",
+      "result",
+      "done",
+    ]);
+    expect(ran.results.every((data) => String(data["image/png"]).startsWith("iVBORw0KGgo"))).toBe(true);
+    expect(ran.stderr).toBe("");
+    expect((await box.run("f = plt.figure(); f")).results).toHaveLength(1);
+    expect((await box.run("plt.get_fignums()")).results[0]?.["text/plain"]).toBe("[]");
+  });
+
+  it("leaves out values that are too large and counts them", async () => {
+    const ran = await box.run(
+      "from IPython.display import display\ndisplay({'text/plain': 'x' * 2000, 'text/html': 'ok'}, raw=True)",
+      {
+        mime_value_limit: 1000,
+      },
+    );
+    expect(ran.results).toEqual([{ "text/html": "ok" }]);
+    expect(ran.done.totals.results_dropped).toBe(1);
+    const total = await box.run("for i in range(5): display({'text/plain': 'y' * 400}, raw=True)", {
+      mime_total_limit: 1000,
+    });
+    expect(total.results).toHaveLength(2);
+    expect(total.done.totals.results_dropped).toBe(3);
+  });
+
+  it("awaits at top level, and background tasks go on between cells", async () => {
+    const ran = await box.run(
+      "import asyncio\nticks = []\nasync def tick():\n    while True:\n        ticks.append(1); print('tick'); await asyncio.sleep(0.01)\n" +
+        "task = asyncio.create_task(tick())\nawait asyncio.sleep(0.05)\nasync def f(): return 7\nawait f()",
+    );
+    expect(ran.results).toEqual([{ "text/plain": "7" }]);
+    expect(ran.stdout).toContain("tick");
+    const before = Number((await box.run("len(ticks)")).results[0]?.["text/plain"]);
+    await sleep(200);
+    const later = await box.run("n = len(ticks); await asyncio.sleep(0.05); n");
+    expect(Number(later.results[0]?.["text/plain"])).toBeGreaterThan(before + 5);
+    expect(later.stdout).toBe("");
+    await box.run("task.cancel()");
+    expect((await box.run("async def g(): return 3\ng()")).results[0]?.["text/plain"]).toBe("3");
+  });
+
+  it("reports errors with name, value and a traceback without colours or our own frames", async () => {
+    const ran = await box.run("def f():\n    return 1 / 0\nf()");
+    expect(ran.done.status).toBe("error");
+    expect(ran.error).toMatchObject({ name: "ZeroDivisionError", value: "division by zero" });
+    expect(ran.error?.traceback).toContain("return 1 / 0");
+    expect(ran.error?.traceback).not.toMatch(/\x1b|sandbar_kernel/);
+    const syntax = await box.run("x = (");
+    expect(syntax.error).toMatchObject({ name: "SyntaxError" });
+    expect(syntax.stderr).toBe("");
+  });
+
+  it("treats exit() as the end of the code, not of the kernel", async () => {
+    await box.run("kept = 1");
+    expect((await box.run("exit()\nprint('no')")).done).toMatchObject({ status: "ok", exit_code: 0 });
+    const failed = await box.run("import sys; sys.exit(3)");
+    expect(failed.done).toMatchObject({ status: "error", exit_code: 3, exit: null });
+    expect(failed.error?.name).toBe("SystemExit");
+    expect(failed.stderr).toBe("");
+    expect((await box.run("kept")).results).toEqual([{ "text/plain": "1" }]);
+  });
+
+  it("fails input() fast, unless stdin is given", async () => {
+    const none = await box.run("input('name? ')");
+    expect(none.error).toMatchObject({ name: "EOFError" });
+    expect(none.error?.value).toContain("stdin");
+    const given = await box.run("a = input('name? ')\nb = input()\nimport sys\n(a, b, sys.stdin.read())", {
+      stdin: "Ada\nLovelace\nré\nst",
+    });
+    expect(given.results[0]?.["text/plain"]).toBe("('Ada', 'Lovelace', 'ré\\nst')");
+    expect(given.stdout).toBe("name? ");
+    expect((await box.run("import os; os.system('cat')\nNone", { stdin: "to the child" })).stdout).toBe(
+      "to the child",
+    );
+    expect((await box.run("input()")).error?.name).toBe("EOFError");
+  });
+
+  it("sets the environment of one execution only", async () => {
+    const ran = await box.run("import os; os.system('echo $ONLY'); os.environ['HOME']", {
+      env: { ONLY: "here", HOME: "/x" },
+    });
+    expect(ran.stdout).toBe("here\n");
+    expect((await box.run("os.environ.get('ONLY'), os.environ['HOME']")).results[0]?.["text/plain"]).toBe(
+      "(None, '/session/.home')",
+    );
+  });
+
+  it("never lets a thread of an earlier cell print into a later one", async () => {
+    const mark = box.messages.length;
+    await box.run(
+      "import threading, time\ndef talk():\n    for i in range(200):\n        print('stale', i); time.sleep(0.005)\n" +
+        "t = threading.Thread(target=talk); t.start()",
+    );
+    const ran = await box.run("import time\nfor i in range(5):\n    print('mine'); time.sleep(0.02)");
+    expect(ran.stdout).toBe("mine\n".repeat(5));
+    const own = await box.run(
+      "t2 = threading.Thread(target=lambda: print('own thread')); t2.start(); t2.join()",
+    );
+    expect(own.stdout).toBe("own thread\n");
+    await box.run("t.join()");
+    expect(box.lateText(mark)).toContain("stale 50");
+  });
+
+  it("never lets a child process of an earlier cell print into a later one", async () => {
+    const mark = box.messages.length;
+    await box.run(
+      "import subprocess\np = subprocess.Popen('for i in 1 2 3 4 5 6; do echo ghost; sleep 0.05; done', shell=True)",
+    );
+    const ran = await box.run("import time; time.sleep(0.2); print('mine')");
+    expect(ran.stdout).toBe("mine\n");
+    await box.run("p.wait()");
+    await sleep(30);
+    expect(box.lateText(mark)).toContain("ghost");
+  });
+
+  it("decodes UTF-8 across writes and replaces what is invalid", async () => {
+    const ran = await box.run(
+      "import os, time\nos.write(1, b'\\xf0\\x9f'); time.sleep(0.03); os.write(1, b'\\x98\\x80 \\xff \\xc3')",
+    );
+    expect(ran.stdout).toBe("😀 \ufffd \ufffd");
+    expect(ran.done.totals.stdout).toBe(ran.stdout.length);
+  });
+
+  it("survives lone surrogates and NUL in what is shown", async () => {
+    const ran = await box.run("print('\\x00|')\n'\\ud800'");
+    expect(ran.stdout).toBe("\0|\n");
+    expect((await box.run("display({'text/plain': '\\ud83d'}, raw=True)")).results).toHaveLength(1);
+  });
+
+  it("streams at most the limit and counts the rest: 100 MB", async () => {
+    const ran = await box.run(
+      "import sys\nfor _ in range(100): sys.stdout.write('x' * 1_000_000)\nprint('end', file=sys.stderr)",
+      {
+        stream_limit: 1_000_000,
+      },
+    );
+    expect(ran.stdout).toHaveLength(1_000_000);
+    expect(ran.done.totals).toMatchObject({ stdout: 100_000_000, stderr: 4 });
+    expect(ran.stderr).toBe("end\n");
+    expect(ran.events.every((e) => e.type !== "stdout" || e.text.length <= 32 * 1024)).toBe(true);
+  });
+
+  it("interrupts and keeps the variables", async () => {
+    const execution = box.start("kept = 'yes'\nimport time\ntime.sleep(60)");
+    await box.until(() => box.eventsOf(execution).length);
+    await sleep(100);
+    box.send({ type: "interrupt", execution });
+    const ran = await box.finish(execution, 3000);
+    expect(ran.done.status).toBe("interrupted");
+    expect(ran.error?.name).toBe("KeyboardInterrupt");
+    box.send({ type: "interrupt", execution });
+    box.send({ type: "kill", execution });
+    expect((await box.run("kept")).results).toEqual([{ "text/plain": "'yes'" }]);
+  });
+
+  it("interrupts a child process and an await", async () => {
+    for (const code of [
+      "import os; os.system('sleep 60')\nraise KeyboardInterrupt",
+      "!sleep 60",
+      "import asyncio; await asyncio.sleep(60)",
+    ]) {
+      const execution = box.start(code);
+      await box.until(() => box.eventsOf(execution).length);
+      await sleep(100);
+      box.send({ type: "interrupt", execution });
+      expect((await box.finish(execution, 3000)).done.status).toBe("interrupted");
+    }
+    expect((await box.run("kept")).results).toEqual([{ "text/plain": "'yes'" }]);
+  });
+
+  it("ends an interrupted await for good", async () => {
+    const execution = box.start(
+      "steps = []\nasync def slow():\n    try:\n        await asyncio.sleep(0.4); steps.append('went on')\n    finally:\n        steps.append('cleaned up')\nawait slow()\nsteps.append('next line')",
+    );
+    await box.until(() => box.eventsOf(execution).length);
+    await sleep(100);
+    box.send({ type: "interrupt", execution });
+    expect((await box.finish(execution, 3000)).done.status).toBe("interrupted");
+    await box.run("background = asyncio.ensure_future(asyncio.sleep(5)); await asyncio.sleep(0)");
+    await sleep(600);
+    expect((await box.run("background.cancel(); steps")).results).toEqual([
+      { "text/plain": "['cleaned up']" },
+    ]);
+  });
+
+  it("lists its state, whatever a __repr__ does", async () => {
+    await box.run(`
+import math, time
+class Raises:
+    def __repr__(self): raise ValueError
+class Prints:
+    def __repr__(self): print("noise"); import os; os.write(1, b"raw noise"); return "printed"
+class Exits:
+    def __repr__(self): import os; raise SystemExit
+raises, prints, exits, number, text = Raises(), Prints(), Exits(), 42, "t" * 1000`);
+    const mark = box.messages.length;
+    const answer = await box.call("state", { context: "python", timeout_ms: 2000 });
+    const state = answer.result as {
+      variables: { name: string; type: string; repr: string; size: number }[];
+      imports: string[];
+      cwd: string;
+    };
+    const byName = Object.fromEntries(state.variables.map((v) => [v.name, v]));
+    expect(byName.number).toMatchObject({ type: "int", repr: "42" });
+    expect(byName.raises).toMatchObject({ type: "Raises", repr: "<repr raised ValueError>" });
+    expect(byName.prints).toMatchObject({ repr: "printed" });
+    expect(byName.exits?.repr).toContain("SystemExit");
+    expect(byName.text?.repr.length).toBeLessThanOrEqual(200);
+    expect(Object.keys(byName)).not.toContain("exit");
+    expect(state.imports).toContain("math");
+    expect(state.cwd).toBe("/session");
+    await sleep(20);
+    expect(box.lateText(mark)).toBe("");
+
+    await box.run(
+      "class Loops:\n    def __repr__(self):\n        while True:\n            try: time.sleep(1)\n            except BaseException: pass\nloops = Loops()\nafter = 1",
+    );
+    const cut = await box.call("state", { context: "python", timeout_ms: 300 });
+    expect((cut.result as typeof state).variables.map((v) => v.name)).toContain("number");
+    expect((await box.run("del loops; after")).results).toEqual([{ "text/plain": "1" }]);
+  });
+
+  it("answers BUSY while code runs, and ping always", async () => {
+    const execution = box.start("import time; time.sleep(0.5)");
+    expect(await box.call("state", { context: "python" })).toMatchObject({ code: "BUSY" });
+    expect(await box.call("state", { context: "nobody" })).toMatchObject({ code: "UNKNOWN_CONTEXT" });
+    expect(await box.call("nonsense", {})).toMatchObject({ code: "UNKNOWN_METHOD" });
+    expect(await box.call("ping", {})).toMatchObject({ result: {} });
+    await box.finish(execution);
+  });
+
+  it("runs executions of one context in order and of two in parallel", async () => {
+    const first = box.start("import time; time.sleep(0.3); order = [1]");
+    const second = box.start("order.append(2); order");
+    const other = await box.run("'beside'", { context: "other" });
+    expect(other.done.status).toBe("ok");
+    expect((await box.finish(second)).results).toEqual([{ "text/plain": "[1, 2]" }]);
+    await box.finish(first);
+    box.send({ type: "context.close", context: "other" });
+    await box.message("context", (m) => m.context === "other" && m.state === "dead");
+  });
+
+  it("restarts a context on request", async () => {
+    const mark = box.messages.length;
+    await box.run("gone = 1");
+    box.send({ type: "context.restart", context: "python" });
+    await box.message("context", (m) => m.state === "ready", mark);
+    expect((await box.run("gone")).error?.name).toBe("NameError");
+  });
+
+  it("passes on a clean environment and the one of context.open", async () => {
+    box.send({ type: "context.open", context: "env", language: "python", env: { GIVEN: "yes" } });
+    const ran = await box.run(
+      "import os\nsorted(k for k in os.environ if k in ('GIVEN', 'HOSTNAME', 'SANDBAR_SOCKET', 'PATH', 'HOME'))",
+      {
+        context: "env",
+      },
+    );
+    expect(ran.results[0]?.["text/plain"]).toBe("['GIVEN', 'HOME', 'PATH']");
+    box.send({ type: "context.close", context: "env" });
+  });
+
+  it("starts at most 16 contexts", async () => {
+    const mark = box.messages.length;
+    for (let i = 0; i < 17; i++)
+      box.send({ type: "context.open", context: `many${i}`, language: "bash", env: {} });
+    const dead = await box.message("context", (m) => m.state === "dead", mark);
+    expect(dead.detail).toContain("too many contexts");
+    for (let i = 0; i < 17; i++) box.send({ type: "context.close", context: `many${i}` });
+    await box.until(
+      () =>
+        box.messages.slice(mark).filter((m) => m.type === "context" && m.detail === "closed").length >= 14,
+    );
+  });
+
+  it("stays small", () => {
+    const [guest, kernel] = ["1", box.exec("pgrep", "-of", "kernels/python").trim()].map((pid) =>
+      Number(/VmRSS:\s+(\d+)/.exec(box.exec("cat", `/proc/${pid}/status`))?.[1]),
+    );
+    expect(guest! + kernel!).toBeLessThan(50_000);
+  });
+});

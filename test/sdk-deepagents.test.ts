@@ -1,0 +1,146 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { Sandbar } from "@sandbar/sdk";
+import { SandbarSandbox } from "@sandbar/sdk/deepagents";
+import { createDeepAgent, isSandboxBackend } from "deepagents";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ScriptedModel } from "./fixtures/langgraph/scripted-model.ts";
+import { Stack } from "./fixtures/stack.ts";
+
+describe("the deepagents backend on the real product", () => {
+  let stack: Stack;
+  let client: Sandbar;
+  let sandbox: SandbarSandbox;
+
+  beforeAll(async () => {
+    stack = await Stack.start();
+    client = new Sandbar({ url: stack.url, apiKey: stack.key });
+    sandbox = await SandbarSandbox.create({ client });
+  });
+  afterAll(() => stack?.close());
+
+  it("is a sandbox for deepagents, found again by id and by key", async () => {
+    expect(isSandboxBackend(sandbox)).toBe(true);
+    expect((await SandbarSandbox.fromId(sandbox.id, { client })).id).toBe(sandbox.id);
+    const keyed = await SandbarSandbox.fromKey("deep", { client });
+    expect((await SandbarSandbox.fromKey("deep", { client })).id).toBe(keyed.id);
+    await keyed.close();
+    await expect(keyed.execute("true")).rejects.toMatchObject({ code: "COMMAND_FAILED" });
+  });
+
+  it("runs each command in a fresh shell, with both streams and the exit code", async () => {
+    expect(await sandbox.execute("echo out; echo err >&2; exit 3")).toEqual({
+      output: expect.stringMatching(/^(out\nerr|err\nout)\n$/),
+      exitCode: 3,
+      truncated: false,
+    });
+    await sandbox.execute("cd /tmp; export LEAK=1; set -e");
+    expect((await sandbox.execute("pwd; echo [$LEAK]; cat")).output).toBe("/session\n[]\n");
+    expect((await sandbox.execute("echo 'it'\"'\"'s' \"$((1+1))\" `echo x` # comment")).output).toBe(
+      "it's 2 x\n",
+    );
+    expect((await sandbox.execute("cat <<'E'\nhere $x\nE")).output).toBe("here $x\n");
+    expect((await sandbox.execute("if then")).exitCode).not.toBe(0);
+    expect((await sandbox.execute("echo still here")).output).toBe("still here\n");
+  });
+
+  it("honours the timeout and goes on afterwards", async () => {
+    const began = Date.now();
+    const answer = await sandbox.execute("echo start; sleep 30", { timeoutS: 0.5 });
+    expect(answer).toMatchObject({ exitCode: 124, output: expect.stringContaining("start\n") });
+    expect(Date.now() - began).toBeLessThan(10_000);
+    expect((await sandbox.execute("echo ok")).output).toBe("ok\n");
+  });
+
+  it("a long command does not hold up another", async () => {
+    const slow = sandbox.execute("sleep 1.5; echo slow");
+    const began = Date.now();
+    expect((await sandbox.execute("echo fast")).output).toBe("fast\n");
+    expect(Date.now() - began).toBeLessThan(1_400);
+    expect((await slow).output).toBe("slow\n");
+  });
+
+  it("large output is cut and says so", async () => {
+    const small = await SandbarSandbox.fromId(sandbox.id, { client, maxOutputChars: 1000 });
+    const answer = await small.execute("seq 100000");
+    expect(answer.truncated).toBe(true);
+    expect(answer.output).toContain("Output truncated at 1000 characters");
+    const whole = await sandbox.execute("seq 100000");
+    expect(whole.output).toHaveLength(588_895);
+    expect(whole.truncated).toBe(false);
+  });
+
+  it("lists, reads, globs, greps and deletes, whatever the names", async () => {
+    const names = [
+      "plain.txt",
+      "with space.txt",
+      "qu'o\"te.txt",
+      "-dash.txt",
+      "co:lon.txt",
+      "ünïcode 😀.txt",
+    ];
+    for (const [n, name] of names.entries())
+      await sandbox.session.run(
+        `import os\nos.makedirs('/session/odd/sub', exist_ok=True)\nopen(${JSON.stringify(`/session/odd/${name}`)}, 'w').write('one\\nneedle ${n}: x\\n')`,
+      );
+    const { files } = await sandbox.ls("/session/odd");
+    expect(files!.map(({ path }) => path).sort()).toEqual(
+      [...names.map((name) => `/session/odd/${name}`), "/session/odd/sub/"].sort(),
+    );
+    for (const name of names)
+      expect((await sandbox.read(`/session/odd/${name}`)).content).toContain("needle");
+    expect((await sandbox.read("/session/odd/missing.txt")).error).toContain("not found");
+    const globbed = await sandbox.glob("*.txt", "/session/odd");
+    expect(globbed.files!.map(({ path }) => path).sort()).toEqual([...names].sort());
+    const { matches } = await sandbox.grep("needle", "/session/odd");
+    expect(matches!.map(({ path, line, text }) => [path.slice(13), line, text]).sort()).toEqual(
+      names.map((name, n) => [name, 2, `needle ${n}: x`]).sort(),
+    );
+    expect((await sandbox.grep("needle", "/session/odd", "co*")).matches).toHaveLength(1);
+    expect(await sandbox.grep("needle", "/session/odd", null, 2)).toMatchObject({ truncated: true });
+    expect((await sandbox.grep("absent", "/session/odd")).matches).toEqual([]);
+    for (const name of names)
+      expect(await sandbox.delete(`/session/odd/${name}`)).not.toHaveProperty("error");
+    expect((await sandbox.delete("/session/odd/plain.txt")).error).toContain("not found");
+  });
+
+  it("uploads and downloads, with partial success and deepagents' error codes", async () => {
+    const big = new Uint8Array(5_000_000).map((_, i) => i % 251);
+    expect(
+      await sandbox.uploadFiles([
+        ["/session/up/a b.bin", big],
+        ["relative", big],
+        ["/session/up/ünï.txt", new TextEncoder().encode("é")],
+      ]),
+    ).toEqual([
+      { path: "/session/up/a b.bin", error: null },
+      { path: "relative", error: "invalid_path" },
+      { path: "/session/up/ünï.txt", error: null },
+    ]);
+    const [first, missing, folder, text] = await sandbox.downloadFiles([
+      "/session/up/a b.bin",
+      "/session/up/none",
+      "/session/up",
+      "/session/up/ünï.txt",
+    ]);
+    expect(Buffer.from(first!.content!).equals(big)).toBe(true);
+    expect([missing!.error, folder!.error]).toEqual(["file_not_found", "is_directory"]);
+    expect(new TextDecoder().decode(text!.content!)).toBe("é");
+  });
+
+  it("writes and edits", async () => {
+    expect(await sandbox.write("/session/doc.md", "one two two")).not.toHaveProperty("error");
+    expect(await sandbox.edit("/session/doc.md", "two", "2", true)).toMatchObject({ occurrences: 2 });
+    expect((await sandbox.execute("cat doc.md")).output).toBe("one 2 2");
+    expect((await sandbox.edit("/session/doc.md", "absent", "x")).error).toContain("not found");
+  });
+
+  it("serves a deep agent", async () => {
+    const agent = createDeepAgent({
+      model: new ScriptedModel([[{ tool: "execute", args: { command: "echo from the sandbox" } }], "done"]),
+      backend: sandbox,
+    });
+    const { messages } = await agent.invoke({ messages: [new HumanMessage("go")] });
+    const answer = messages.find((message: { type: string }) => message.type === "tool") as { text: string };
+    expect(answer.text).toContain("from the sandbox");
+  });
+});

@@ -1,0 +1,178 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import type { Execution } from "@sandbar/shared";
+import { beforeEach, describe, expect, it } from "vitest";
+import { bindings, Client } from "./client.ts";
+import { type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
+
+let daemon: FakeDaemon;
+let client: Client;
+let session: string;
+beforeEach(async () => {
+  daemon = await onlyHost();
+  client = await Client.of("acme");
+  session = (await client.session()).id;
+});
+
+const sessionStub = () => bindings.SESSIONS.getByName(`acme/${session}`);
+const hostStub = () => bindings.HOSTS.getByName(daemon.host);
+
+describe("an idempotency key", () => {
+  it("runs the code once for 20 parallel requests, and all get the same record", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => client.execute(session, "once", { "Idempotency-Key": "k1" })),
+    );
+    expect(daemon.runs()).toHaveLength(1);
+    for (const { status, body } of answers) {
+      expect(status).toBe(200);
+      expect(body).toEqual(answers[0]!.body);
+    }
+  });
+
+  it("answers with the same execution while it runs and after it ended", async () => {
+    daemon.onRun = () => {};
+    const headers = { "Idempotency-Key": "k2", Prefer: "respond-async" };
+    const first = await client.execute(session, "slow", headers);
+    const second = await client.execute(session, "slow", headers);
+    expect(second.body.id).toBe(first.body.id);
+    daemon.events(session, first.body.id, printed("x"), outcome({ last_seq: 2 }));
+    const third = await client.execute(session, "slow", { "Idempotency-Key": "k2" });
+    expect(third.body).toMatchObject({ id: first.body.id, status: "ok", stdout: "x" });
+    expect(daemon.runs()).toHaveLength(1);
+  });
+
+  it("cannot be used for other code", async () => {
+    await client.execute(session, "a", { "Idempotency-Key": "k3" });
+    const other = await client.execute(session, "b", { "Idempotency-Key": "k3" });
+    expect(other).toMatchObject({ status: 409, body: { code: "IDEMPOTENCY_CONFLICT" } });
+  });
+});
+
+describe("reports", () => {
+  let execution: string;
+  beforeEach(async () => {
+    daemon.onRun = () => {};
+    execution = (await client.submit(session, "cell")).body.id;
+    await until(() => daemon.runs(execution).length === 1);
+  });
+  const get = async () =>
+    (await client.call<Execution>("GET", `/v1/sessions/${session}/executions/${execution}`)).body;
+
+  it("are taken once when they come twice", async () => {
+    const events = printed("a", "b");
+    daemon.events(session, execution, events);
+    daemon.events(session, execution, events);
+    daemon.events(session, execution, events.slice(1), outcome({ last_seq: 3 }));
+    await daemon.waitFor("ack", ({ final }) => final);
+    expect(await get()).toMatchObject({ status: "ok", stdout: "ab" });
+  });
+
+  it("that came out of order are asked for again, and nothing is lost", async () => {
+    const events = printed("a", "b", "c");
+    daemon.events(session, execution, events.slice(2, 3));
+    const { seq } = await daemon.waitFor("resend");
+    expect(seq).toBe(0);
+    daemon.events(session, execution, events.slice(0, 2));
+    await daemon.waitFor("ack", (frame) => frame.seq === 2);
+    daemon.events(session, execution, events.slice(3), outcome({ last_seq: 4 }));
+    expect((await daemon.waitFor("resend", (frame) => frame.seq === 2)).seq).toBe(2);
+    expect((await get()).status).toBe("running");
+    daemon.events(session, execution, events.slice(2), outcome({ last_seq: 4 }));
+    await daemon.waitFor("ack", ({ final }) => final);
+    expect(await get()).toMatchObject({ status: "ok", stdout: "abc" });
+  });
+
+  it("with an outcome whose last events are missing keep what came and ask for the rest", async () => {
+    daemon.events(session, execution, printed("a"), outcome({ last_seq: 3 }));
+    await daemon.waitFor("resend", ({ seq }) => seq === 2);
+    expect(await get()).toMatchObject({ status: "running", stdout: "a" });
+    daemon.events(session, execution, printed("a", "b").slice(2), outcome({ last_seq: 3 }));
+    await daemon.waitFor("ack", ({ final }) => final);
+    expect(await get()).toMatchObject({ status: "ok", stdout: "ab" });
+  });
+
+  it("that come after the terminal record change nothing and are acknowledged for good", async () => {
+    daemon.events(session, execution, printed("a"), outcome({ last_seq: 2 }));
+    await daemon.waitFor("ack", ({ final }) => final);
+    const record = await get();
+    daemon.frames.length = 0;
+    daemon.events(session, execution, printed("a", "forged"), outcome({ status: "error", last_seq: 3 }));
+    await daemon.waitFor("ack", ({ final }) => final);
+    expect(await get()).toEqual(record);
+  });
+
+  it("of an execution that nobody knows are acknowledged, so that the daemon can forget it", async () => {
+    daemon.events(session, "exe_00000000000000000000000000", printed("a"), outcome({ last_seq: 2 }));
+    await daemon.waitFor("ack", (frame) => frame.execution.startsWith("exe_000") && frame.final);
+  });
+});
+
+describe("losing an object in mid-cell", () => {
+  const inMidCell = async (): Promise<{ execution: string; waiting: ReturnType<typeof client.execute> }> => {
+    daemon.onRun = () => {};
+    const waiting = client.execute(session, "cell", { "Idempotency-Key": "mid" });
+    const [run] = await until(() => daemon.runs().length > 0 && daemon.runs());
+    const { command } = run!;
+    const execution = command.type === "run" ? command.execution : "";
+    daemon.events(session, execution, printed("before "));
+    await daemon.waitFor("ack", (frame) => frame.execution === execution && frame.seq === 2);
+    return { execution, waiting };
+  };
+  const finish = (execution: string) =>
+    daemon.events(session, execution, printed("before ", "after").slice(2), outcome({ last_seq: 3 }));
+
+  it("the SessionObject is reset: the waiting caller gets the one record", async () => {
+    const { execution, waiting } = await inMidCell();
+    await runInDurableObject(sessionStub(), (_, ctx) => ctx.abort("test")).catch(() => undefined);
+    finish(execution);
+    expect((await waiting).body).toMatchObject({ id: execution, status: "ok", stdout: "before after" });
+    expect(daemon.runs()).toHaveLength(1);
+  });
+
+  it("the HostObject hibernates: reports on the same socket are taken", async () => {
+    const { execution, waiting } = await inMidCell();
+    await evictDurableObject(hostStub());
+    finish(execution);
+    expect((await waiting).body).toMatchObject({ id: execution, status: "ok", stdout: "before after" });
+  });
+
+  it("the HostObject goes down with its sockets: the daemon dials again and reports", async () => {
+    const { execution, waiting } = await inMidCell();
+    await evictDurableObject(hostStub(), { webSockets: "close" });
+    await until(() => daemon.closed);
+    await daemon.connect();
+    finish(execution);
+    expect((await waiting).body).toMatchObject({ id: execution, status: "ok", stdout: "before after" });
+    expect(daemon.ran.size).toBe(1);
+  });
+
+  it("both are lost: one run, one record, the same for who asks again", async () => {
+    const { execution, waiting } = await inMidCell();
+    await runInDurableObject(sessionStub(), (_, ctx) => ctx.abort("test")).catch(() => undefined);
+    await runInDurableObject(hostStub(), (_, ctx) => ctx.abort("test")).catch(() => undefined);
+    await until(() => daemon.closed);
+    await daemon.connect();
+    finish(execution);
+    const first = (await waiting).body;
+    const again = await client.execute(session, "cell", { "Idempotency-Key": "mid" });
+    expect(again.body).toEqual(first);
+    expect(daemon.ran.size).toBe(1);
+  });
+
+  it("a run that was never handed over is handed over after the reset", async () => {
+    daemon.disconnect();
+    await until(async () => {
+      const sockets = await runInDurableObject(hostStub(), (_, ctx) => ctx.getWebSockets().length);
+      return sockets === 0;
+    });
+    const { body } = await client.submit(session, "waits");
+    await runInDurableObject(sessionStub(), (_, ctx) => ctx.abort("test")).catch(() => undefined);
+    await daemon.connect();
+    await until(() => daemon.ran.has(body.id));
+    const done = await until(async () => {
+      const answer = await client.call<Execution>("GET", `/v1/sessions/${session}/executions/${body.id}`);
+      return answer.body.status === "ok" && answer.body;
+    });
+    expect(done.stdout).toBe("waits");
+    expect(daemon.runs(body.id).length).toBeGreaterThan(0);
+  });
+});

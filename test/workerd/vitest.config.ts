@@ -1,0 +1,30 @@
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const repo = resolve(here, "../..");
+
+export default defineConfig({
+  root: repo,
+  plugins: [
+    cloudflareTest(async () => ({
+      main: resolve(repo, "worker/src/index.ts"),
+      wrangler: { configPath: resolve(repo, "wrangler.toml") },
+      miniflare: {
+        // The newest date that the plugin's own workerd knows.
+        compatibilityDate: "2026-09-25",
+        bindings: { TEST_MIGRATIONS: await readD1Migrations(resolve(repo, "migrations")) },
+      },
+    })),
+  ],
+  test: {
+    name: "workerd",
+    dir: here,
+    include: ["**/*.test.ts"],
+    setupFiles: [resolve(here, "setup.ts")],
+    testTimeout: 20_000,
+    sequence: { groupOrder: 1 },
+  },
+});

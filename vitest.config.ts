@@ -1,0 +1,34 @@
+import { defineConfig } from "vitest/config";
+
+const exclude = ["**/node_modules/**", "**/dist/**"];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["{shared,worker,agent-host,sdk}/{src,local,setup,deploy}/**/*.test.ts"],
+          exclude,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      "test/workerd/vitest.config.ts",
+      {
+        test: {
+          name: "e2e",
+          include: ["test/*.test.ts", "test/guest/*.test.ts", "agent-host/test/*.test.ts"],
+          exclude,
+          pool: "forks",
+          // Each file has a stack of its own; more than two at once would measure the machine, not the product.
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+          // What needs its second attempt is listed as flaky at the end of the run.
+          retry: 1,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,33 @@
+/** @module The configuration of one deployment, made from the committed wrangler.toml. */
+
+const PLACEHOLDER_ID = "00000000-0000-0000-0000-000000000000";
+
+export interface Names {
+  readonly database: string;
+  readonly bucket: string;
+}
+
+export function namesIn(toml: string): Names {
+  return { database: settingIn(toml, "database_name"), bucket: settingIn(toml, "bucket_name") };
+}
+
+/**
+ * The same configuration with the account's own database, as it must read from a folder below the repository:
+ * wrangler takes paths relative to the file.
+ */
+export function deploymentConfig(toml: string, databaseId: string): string {
+  if (!toml.includes(PLACEHOLDER_ID))
+    throw new Error(`wrangler.toml lacks the placeholder ${PLACEHOLDER_ID}`);
+  return ["main", "directory", "migrations_dir"].reduce(
+    (text, name) => text.replace(line(name), (_, before, path) => `${before}"../${path}"`),
+    toml.replace(PLACEHOLDER_ID, databaseId),
+  );
+}
+
+function settingIn(toml: string, name: string): string {
+  const value = line(name).exec(toml)?.[2];
+  if (!value) throw new Error(`wrangler.toml lacks ${name}`);
+  return value;
+}
+
+const line = (name: string) => new RegExp(`^(${name}\\s*=\\s*)"([^"]+)"`, "m");

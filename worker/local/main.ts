@@ -1,0 +1,45 @@
+/**
+ * `node worker/local/main.ts`: serves until SIGTERM or SIGINT. Prints `{"url", "key_file"}` on stdout once it serves.
+ *
+ * @module
+ */
+import { resolve } from "node:path";
+import { startLocalServer } from "./server.ts";
+
+const WORKERD_CHECK_MS = 500;
+
+const vars: Record<string, string> = {};
+for (const [name, value] of Object.entries(process.env))
+  if (name.startsWith("SANDBAR_VAR_") && value !== undefined) vars[name.slice("SANDBAR_VAR_".length)] = value;
+
+const server = await startLocalServer({
+  home: resolve(process.env.SANDBAR_HOME ?? ".sandbar"),
+  host: process.env.SANDBAR_HOST ?? "127.0.0.1",
+  port: Number(process.env.SANDBAR_PORT ?? 8787),
+  vars,
+  inspectorPort: process.env.SANDBAR_INSPECTOR_PORT ? Number(process.env.SANDBAR_INSPECTOR_PORT) : undefined,
+});
+
+let stopping = false;
+for (const signal of ["SIGTERM", "SIGINT"] as const)
+  process.on(signal, async () => {
+    if (stopping) return;
+    stopping = true;
+    await server.close();
+    process.exit(0);
+  });
+
+// Miniflare does not restart a workerd that died; ending with it lets the supervisor start both anew.
+setInterval(() => {
+  if (stopping || server.workerdPid === null) return;
+  try {
+    process.kill(server.workerdPid, 0);
+  } catch {
+    console.error(`workerd (pid ${server.workerdPid}) died`);
+    process.exit(1);
+  }
+}, WORKERD_CHECK_MS);
+
+process.stdout.write(
+  `${JSON.stringify({ url: server.url, key_file: server.keyFile, workerd_pid: server.workerdPid })}\n`,
+);

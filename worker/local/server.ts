@@ -1,0 +1,118 @@
+/**
+ * The control plane on one machine: the built Worker on Miniflare's API, everything persisted under SANDBAR_HOME.
+ * Run as `node worker/local/server.ts`; prints one JSON line when it serves.
+ *
+ * @module
+ */
+import { mkdirSync, readdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { buildWorker } from "../build.ts";
+import { ensureAdminKey } from "./admin-key.ts";
+import { serveAsset } from "./assets.ts";
+import { applyMigrations } from "./migrations.ts";
+import { killStaleWorkerd, leashWorkerd, rememberWorkerd } from "./workerd-leash.ts";
+import { readWranglerConfig } from "./wrangler-config.ts";
+
+const REPO = resolve(import.meta.dirname, "../..");
+const CRON_INTERVAL_MS = Number(process.env.SANDBAR_CRON_MS ?? 5 * 60_000);
+/** Miniflare's own port has its S3 endpoint, `/cdn-cgi/local/r2/s3`; any port unless presigned URLs must lead there. */
+const ENTRY_PORT = Number(process.env.SANDBAR_ENTRY_PORT ?? 0);
+
+export interface LocalServerOptions {
+  home: string;
+  host: string;
+  port: number;
+  /** Overrides of the `[vars]` in wrangler.toml. */
+  vars: Record<string, string>;
+  /** Opens workerd's inspector here, for profiles. */
+  inspectorPort?: number;
+}
+
+export interface LocalServer {
+  url: string;
+  keyFile: string;
+  workerdPid: number | null;
+  miniflare: Miniflare;
+  close(): Promise<void>;
+}
+
+export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
+  mkdirSync(options.home, { recursive: true, mode: 0o700 });
+  const { script, assets } = await buildWorker();
+  const bundle = dirname(script);
+  const config = readWranglerConfig(join(REPO, "wrangler.toml"));
+  killStaleWorkerd(options.home);
+  leashWorkerd(options.home);
+
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: "127.0.0.1",
+      port: ENTRY_PORT,
+      inspectorPort: options.inspectorPort,
+      // The entry's own socket is for Miniflare's proxy; clients use the direct socket, which skips it.
+      log: new Log(LogLevel.WARN),
+      logRequests: false,
+      resourcePersistencePath: join(options.home, "state"),
+      workers: [
+        {
+          name: "sandbar",
+          unsafeInspectorProxy: options.inspectorPort !== undefined,
+          modulesRoot: bundle,
+          modules: readdirSync(bundle)
+            .filter((name) => name.endsWith(".js") || name.endsWith(".wasm"))
+            .sort((a, b) => Number(b === "index.js") - Number(a === "index.js"))
+            .map((name) => ({
+              type: name.endsWith(".wasm") ? ("CompiledWasm" as const) : ("ESModule" as const),
+              path: join(bundle, name),
+            })),
+          compatibilityDate: config.compatibilityDate,
+          compatibilityFlags: config.compatibilityFlags,
+          // Cloudflare's limit of a request's body does not hold here.
+          bindings: { ...config.vars, MAX_BODY_BYTES: "5000000000", ...options.vars },
+          d1Databases: { DB: "sandbar" },
+          r2Buckets: { BLOBS: { id: "sandbar-blobs", ...s3Credentials(options.vars) } },
+          durableObjects: Object.fromEntries(
+            config.objects.map(({ name, className }) => [name, { className, useSQLite: true }]),
+          ),
+          // Miniflare's own assets Worker would stand before ours and double the cost of every request.
+          serviceBindings: { ASSETS: (request) => serveAsset(assets, new URL(request.url).pathname) },
+          unsafeDirectSockets: [{ host: options.host, port: options.port }],
+        },
+      ],
+    }),
+  );
+  await miniflare.ready;
+  const workerdPid = rememberWorkerd(options.home);
+  const db = (await miniflare.getD1Database("DB")) as unknown as Parameters<typeof ensureAdminKey>[0] &
+    Parameters<typeof applyMigrations>[0];
+  await applyMigrations(db, join(REPO, "migrations"));
+  const keyFile = await ensureAdminKey(db, options.home);
+  const direct = await miniflare.unsafeGetDirectURL("sandbar");
+
+  const cron = setInterval(async () => {
+    const worker = (await miniflare.getWorker("sandbar")) as unknown as {
+      scheduled(event: { cron: string; scheduledTime: Date }): Promise<unknown>;
+    };
+    await worker
+      .scheduled({ cron: "*/5 * * * *", scheduledTime: new Date() })
+      .catch((error) => console.error(error));
+  }, CRON_INTERVAL_MS);
+
+  return {
+    url: direct.origin,
+    keyFile,
+    workerdPid,
+    miniflare,
+    async close() {
+      clearInterval(cron);
+      await miniflare.dispose();
+    },
+  };
+}
+
+/** Of the vars that let the Worker presign, when they are meant for this very server. */
+function s3Credentials({ R2_ACCESS_KEY_ID, R2_SECRET_ACCESS_KEY, R2_ENDPOINT }: Record<string, string>) {
+  if (!R2_ACCESS_KEY_ID || !R2_SECRET_ACCESS_KEY || !R2_ENDPOINT?.includes("/cdn-cgi/local/")) return {};
+  return { s3Credentials: { accessKeyId: R2_ACCESS_KEY_ID, secretAccessKey: R2_SECRET_ACCESS_KEY } };
+}

@@ -1,0 +1,100 @@
+/** @module The HTTP application: what happens to every request, and the table of routes. */
+import { newId } from "@sandbar/shared";
+import type { Context } from "hono";
+import type { AppEnv } from "./app-env.ts";
+import { authenticated, requireScope } from "./auth.ts";
+import { jsonBody } from "./json-body.ts";
+import { type App, newApp } from "./openapi.ts";
+import { onError, problem } from "./problem.ts";
+import { agentRoutes } from "./routes/agent.ts";
+import { agentArtifactRoutes } from "./routes/agent-artifacts.ts";
+import { artifactRoutes } from "./routes/artifacts.ts";
+import { contextRoutes } from "./routes/contexts.ts";
+import { datasetSourceRoutes } from "./routes/dataset-sources.ts";
+import { datasetRoutes } from "./routes/datasets.ts";
+import { docsRoutes } from "./routes/docs.ts";
+import { executionRoutes } from "./routes/executions.ts";
+import { exportRoutes } from "./routes/exports.ts";
+import { fileRoutes } from "./routes/files.ts";
+import { hostRoutes } from "./routes/hosts.ts";
+import { importRoutes } from "./routes/imports.ts";
+import { keyRoutes } from "./routes/keys.ts";
+import { mcpRoutes } from "./routes/mcp.ts";
+import { operationRoutes } from "./routes/operations.ts";
+import { portRoutes } from "./routes/ports.ts";
+import { processRoutes } from "./routes/processes.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
+import { terminalRoutes } from "./routes/terminal.ts";
+import { volumeRoutes } from "./routes/volumes.ts";
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const HAS_JSON_BODY = new Set(["POST", "PATCH", "DELETE"]);
+/** Bodies that are not ours to read. */
+const RAW_BODY = /^\/v1\/sessions\/[^/]+\/(ports\/|processes\/[^/]+\/stdin$)/;
+
+export function createApp(): App {
+  const app = newApp();
+
+  app.use(async (c, next) => {
+    const given = c.req.header("X-Request-Id");
+    const requestId = given && REQUEST_ID.test(given) ? given : newId("req");
+    c.set("requestId", requestId);
+    // Set before the answer is made they cost nothing; afterwards each one makes a new Response.
+    c.header("X-Request-Id", requestId);
+    c.header("X-Content-Type-Options", "nosniff");
+    await next();
+    // A handler's own Response lacks them, and a WebSocket's answer has no headers that could be changed.
+    if (c.res.status === 101 || c.res.headers.has("X-Request-Id")) return;
+    c.header("X-Request-Id", requestId);
+    c.header("X-Content-Type-Options", "nosniff");
+  });
+  app.use(async (c, next) =>
+    HAS_JSON_BODY.has(c.req.method) && !RAW_BODY.test(c.req.path) ? jsonBody(c, next) : next(),
+  );
+  app.use("/v1/*", authenticated);
+  app.use("/metrics", authenticated, requireScope("operator"));
+  app.use("/v1/hosts/*", requireScope("operator"));
+  app.use("/v1/dataset-sources/*", requireScope("operator"));
+  app.use("/v1/keys/*", requireScope("admin"));
+
+  operationRoutes(app);
+  sessionRoutes(app);
+  executionRoutes(app);
+  contextRoutes(app);
+  fileRoutes(app);
+  importRoutes(app);
+  processRoutes(app);
+  terminalRoutes(app);
+  portRoutes(app);
+  hostRoutes(app);
+  keyRoutes(app);
+  volumeRoutes(app);
+  artifactRoutes(app);
+  exportRoutes(app);
+  datasetRoutes(app);
+  datasetSourceRoutes(app);
+  mcpRoutes(app);
+  agentRoutes(app);
+  agentArtifactRoutes(app);
+  docsRoutes(app);
+
+  const methodsOf = routeTable(app);
+  app.notFound((c: Context<AppEnv>) => {
+    const methods = methodsOf(c.req.path);
+    if (methods.length === 0) return problem(c, { code: "NOT_FOUND", detail: "No such path" });
+    const detail = `${c.req.method} is not possible here; ${methods.join(", ")} is`;
+    return problem(c, { code: "METHOD_NOT_ALLOWED", detail }, { Allow: methods.join(", ") });
+  });
+  app.onError(onError);
+  return app;
+}
+
+/** Which methods a path has, to tell a wrong path from a wrong method. */
+function routeTable(app: App): (path: string) => string[] {
+  const routes = app.routes
+    .filter(({ method }) => method !== "ALL")
+    .map(({ method, path }) => ({ method, pattern: new RegExp(`^${path.replace(/:[^/]+/g, "[^/]+")}/?$`) }));
+  return (path) => [
+    ...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)),
+  ];
+}

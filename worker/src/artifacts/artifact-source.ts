@@ -1,0 +1,17 @@
+/** @module An artifact's bytes for another part of the product: imports, datasets. */
+import { SandbarError } from "@sandbar/shared";
+import { type Descriptor, descriptor, findArtifact } from "../db/artifacts.ts";
+import type { Env } from "../env.ts";
+import { findBlob, openBlob } from "./blob-store.ts";
+
+export async function openArtifactBlob(
+  env: Env,
+  tenant: string,
+  artifactId: string,
+): Promise<{ artifact: Descriptor; stream: ReadableStream<Uint8Array> }> {
+  const row = await findArtifact(env.DB, tenant, artifactId);
+  const blob = row && (await findBlob(env, tenant, row.sha256));
+  const stream = blob && (await openBlob(env, blob));
+  if (!row || !stream) throw new SandbarError("NOT_FOUND", "No such artifact");
+  return { artifact: descriptor(row), stream };
+}

@@ -1,0 +1,52 @@
+/** @module The answer to `GET /artifacts/:id?token=`: range, revalidation, and headers that let nothing run. */
+import { SandbarError } from "@sandbar/shared";
+import { findArtifact } from "../db/artifacts.ts";
+import type { Env } from "../env.ts";
+import { findBlob, openBlob } from "./blob-store.ts";
+import { contentDisposition, SAFE_HEADERS, servedType } from "./headers.ts";
+import { openedBy } from "./links.ts";
+import { parseRange } from "./range.ts";
+
+export async function download(env: Env, id: string, request: Request): Promise<Response> {
+  const token = new URL(request.url).searchParams.get("token") ?? "";
+  const tenant = await openedBy(env, id, token);
+  if (tenant === null) throw new SandbarError("LINK_INVALID");
+  const artifact = await findArtifact(env.DB, tenant, id);
+  const blob = artifact && (await findBlob(env, tenant, artifact.sha256));
+  if (!artifact || !blob) throw new SandbarError("NOT_FOUND", "The artifact was deleted or has expired");
+
+  const etag = `"${artifact.sha256}"`;
+  const headers = new Headers({
+    ...SAFE_HEADERS,
+    "Accept-Ranges": "bytes",
+    ETag: etag,
+    "Last-Modified": new Date(artifact.created_at).toUTCString(),
+    "Content-Type": servedType(artifact.mime),
+    "Content-Disposition": contentDisposition(artifact.name),
+  });
+  if (names(request.headers.get("If-None-Match"), etag)) return new Response(null, { status: 304, headers });
+
+  // With a stale If-Range the client holds other bytes and needs all of ours.
+  const ifRange = request.headers.get("If-Range");
+  const wanted =
+    ifRange === null || ifRange === etag ? (request.headers.get("Range") ?? undefined) : undefined;
+  const range = parseRange(wanted, blob.size);
+  if (range === "unsatisfiable")
+    return new Response(null, {
+      status: 416,
+      headers: { ...SAFE_HEADERS, "Content-Range": `bytes */${blob.size}` },
+    });
+  const { start, length } = range === "whole" ? { start: 0, length: blob.size } : range;
+  if (range !== "whole") headers.set("Content-Range", `bytes ${start}-${start + length - 1}/${blob.size}`);
+  headers.set("Content-Length", String(length));
+  const status = range === "whole" ? 200 : 206;
+  if (request.method === "HEAD") return new Response(null, { status, headers });
+  const bytes = await openBlob(env, blob, start, length);
+  if (!bytes) throw new SandbarError("NOT_FOUND", "The artifact was deleted a moment ago");
+  return new Response(bytes.pipeThrough(new FixedLengthStream(length)), { status, headers });
+}
+
+function names(header: string | null, etag: string): boolean {
+  if (header === null) return false;
+  return header.split(",").some((part) => part.trim() === "*" || part.trim().replace(/^W\//, "") === etag);
+}

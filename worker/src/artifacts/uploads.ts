@@ -1,0 +1,115 @@
+/**
+ * Content of any size: one request through the Worker, or in parts, through the Worker or straight into R2.
+ * A row is written only for bytes whose SHA-256 was verified here.
+ *
+ * @module
+ */
+import { PART_BYTES, SandbarError, type StartUploadAnswer } from "@sandbar/shared";
+import type { Env } from "../env.ts";
+import { addBlobRows, BLOB_PREFIX, hex, newObjectKey } from "./blob-store.ts";
+import { presign, r2Credentials } from "./presign.ts";
+import { artifactLimits, maxBodyBytes } from "./settings.ts";
+
+const PART_URL_S = 3600;
+const MAX_PARTS = 10_000;
+
+/** With credentials bytes do not pass through the Worker. */
+export const wholeBytes = (env: Env) => (r2Credentials(env) ? 0 : maxBodyBytes(env));
+
+/** R2 compares the hash itself and keeps nothing of a body that is cut or wrong. */
+export async function putWhole(env: Env, tenant: string, sha256: string, request: Request): Promise<void> {
+  const size = await bodyLength(env, request);
+  const object_key = newObjectKey(tenant, sha256);
+  try {
+    await env.BLOBS.put(object_key, request.body ?? new Uint8Array(0), { sha256 });
+  } catch (error) {
+    if (!/checksum|sha-?256|10037/i.test(String(error))) throw error;
+    throw new SandbarError("VALIDATION_FAILED", `The bytes do not have the SHA-256 ${sha256}`);
+  }
+  await addBlobRows(env.DB, [{ tenant, sha256, size, object_key, object_offset: 0 }]).run();
+}
+
+export async function startUpload(
+  env: Env,
+  tenant: string,
+  sha256: string,
+  size: number,
+): Promise<StartUploadAnswer> {
+  if (size > artifactLimits(env).fileBytes) throw new SandbarError("PAYLOAD_TOO_LARGE");
+  const credentials = r2Credentials(env);
+  const most = credentials ? 5 * 1024 ** 3 : maxBodyBytes(env);
+  const part_bytes = Math.min(most, Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS)));
+  const key = newObjectKey(tenant, sha256);
+  const { uploadId } = await env.BLOBS.createMultipartUpload(key);
+  const urls =
+    credentials &&
+    (await Promise.all(
+      Array.from({ length: Math.ceil(size / part_bytes) }, (_, index) =>
+        presign(credentials, "PUT", key, { partNumber: String(index + 1), uploadId }, PART_URL_S),
+      ),
+    ));
+  return { upload: uploadId, key, part_bytes, urls };
+}
+
+export async function putPart(
+  env: Env,
+  tenant: string,
+  { key, upload, part }: { key: string; upload: string; part: number },
+  request: Request,
+): Promise<string> {
+  await bodyLength(env, request);
+  requireOwnKey(tenant, key);
+  const uploaded = await resume(env, key, upload).uploadPart(part, request.body ?? new Uint8Array(0));
+  return uploaded.etag;
+}
+
+export async function finishUpload(
+  env: Env,
+  tenant: string,
+  wanted: {
+    sha256: string;
+    size: number;
+    key: string;
+    upload: string;
+    parts: { part: number; etag: string }[];
+  },
+): Promise<void> {
+  const { sha256, size, key, upload } = wanted;
+  requireOwnKey(tenant, key);
+  const parts = wanted.parts.map(({ part, etag }) => ({ partNumber: part, etag }));
+  const object = await resume(env, key, upload).complete(parts);
+  // The parts' checksums say nothing about the whole, so it is read once.
+  const digest = object.size === size ? await digestOf(env, key) : null;
+  if (digest !== sha256) {
+    await env.BLOBS.delete(key);
+    throw new SandbarError("VALIDATION_FAILED", `The bytes do not have the SHA-256 ${sha256}`);
+  }
+  await addBlobRows(env.DB, [{ tenant, sha256, size, object_key: key, object_offset: 0 }]).run();
+}
+
+export async function abortUpload(env: Env, tenant: string, key: string, upload: string): Promise<void> {
+  requireOwnKey(tenant, key);
+  await resume(env, key, upload).abort();
+}
+
+async function digestOf(env: Env, key: string): Promise<string | null> {
+  const object = await env.BLOBS.get(key);
+  if (!object) return null;
+  const digest = new crypto.DigestStream("SHA-256");
+  await object.body.pipeTo(digest);
+  return hex(await digest.digest);
+}
+
+const resume = (env: Env, key: string, upload: string) => env.BLOBS.resumeMultipartUpload(key, upload);
+
+function requireOwnKey(tenant: string, key: string): void {
+  if (!key.startsWith(`${BLOB_PREFIX}${tenant}/`)) throw new SandbarError("NOT_FOUND", "No such upload");
+}
+
+async function bodyLength(env: Env, request: Request): Promise<number> {
+  const most = maxBodyBytes(env);
+  const length = Number(request.headers.get("Content-Length") ?? Number.NaN);
+  if (length <= most) return length;
+  await request.body?.cancel();
+  throw new SandbarError("PAYLOAD_TOO_LARGE", `A request needs a Content-Length of at most ${most} bytes`);
+}

@@ -1,0 +1,70 @@
+/** @module API keys in D1. */
+import { type ApiKey, newId, type Scope } from "@sandbar/shared";
+import { and, desc, eq, isNotNull, lt } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { newSecret, sha256Hex } from "../tokens.ts";
+import { apiKeys } from "./schema.ts";
+
+export const KEY_PREFIX = "sbk_";
+export const DEFAULT_TENANT = "default";
+
+export interface NewKey {
+  readonly name: string;
+  readonly tenant?: string | undefined;
+  readonly scopes: Scope[];
+  readonly expires_at?: string | undefined;
+}
+
+export type KeyRow = typeof apiKeys.$inferSelect;
+
+/** A key's row and its secret, which is nowhere else. */
+export async function mintKey(wanted: NewKey): Promise<{ row: KeyRow; secret: string }> {
+  const secret = newSecret(KEY_PREFIX);
+  const row: KeyRow = {
+    id: newId("key"),
+    digest: await sha256Hex(secret),
+    name: wanted.name,
+    tenant: wanted.tenant ?? DEFAULT_TENANT,
+    scopes: wanted.scopes,
+    created_at: new Date().toISOString(),
+    expires_at: wanted.expires_at ? new Date(wanted.expires_at).toISOString() : null,
+  };
+  return { row, secret };
+}
+
+export async function createKey(d1: D1Database, wanted: NewKey): Promise<ApiKey & { secret: string }> {
+  const { row, secret } = await mintKey(wanted);
+  await drizzle(d1).insert(apiKeys).values(row);
+  return { ...publicKey(row), secret };
+}
+
+export async function findKeyByDigest(d1: D1Database, digest: string): Promise<KeyRow | null> {
+  const rows = await drizzle(d1).select().from(apiKeys).where(eq(apiKeys.digest, digest)).limit(1);
+  return rows[0] ?? null;
+}
+
+export async function listKeys(d1: D1Database, before: string | null, limit: number): Promise<ApiKey[]> {
+  const rows = await drizzle(d1)
+    .select()
+    .from(apiKeys)
+    .where(before === null ? undefined : lt(apiKeys.id, before))
+    .orderBy(desc(apiKeys.id))
+    .limit(limit);
+  return rows.map(publicKey);
+}
+
+/** False when there was no such key. */
+export async function deleteKey(d1: D1Database, id: string): Promise<boolean> {
+  const deleted = await drizzle(d1).delete(apiKeys).where(eq(apiKeys.id, id)).returning({ id: apiKeys.id });
+  return deleted.length > 0;
+}
+
+export async function pruneKeys(d1: D1Database, expiredBefore: string): Promise<void> {
+  await drizzle(d1)
+    .delete(apiKeys)
+    .where(and(isNotNull(apiKeys.expires_at), lt(apiKeys.expires_at, expiredBefore)));
+}
+
+function publicKey({ digest: _, ...row }: KeyRow): ApiKey {
+  return row;
+}

@@ -1,0 +1,35 @@
+/** @module D1's tables. The SQL that makes them is in `migrations/`. */
+import type { Failure, Scope, SessionSpec } from "@sandbar/shared";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { LifeState } from "../session/machine.ts";
+
+export const apiKeys = sqliteTable("api_keys", {
+  id: text().primaryKey(),
+  digest: text().notNull().unique(),
+  name: text().notNull(),
+  tenant: text().notNull(),
+  scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
+  created_at: text().notNull(),
+  expires_at: text(),
+});
+
+/** A copy for lists and usage, written when a session changes; the SessionObject is the truth. */
+export const sessions = sqliteTable("sessions", {
+  id: text().primaryKey(),
+  tenant: text().notNull(),
+  key: text().notNull(),
+  runtime: text().notNull(),
+  status: text().$type<LifeState>().notNull(),
+  host_id: text(),
+  image: text(),
+  labels: text({ mode: "json" }).$type<Record<string, string>>().notNull(),
+  /** Without `env`, which may hold secrets and is of no use in a list. */
+  spec: text({ mode: "json" }).$type<Omit<SessionSpec, "env">>().notNull(),
+  created_at: text().notNull(),
+  last_used_at: text().notNull(),
+  ended_at: text(),
+  error: text({ mode: "json" }).$type<Failure>(),
+  executions: integer().notNull().default(0),
+  execution_ms: integer().notNull().default(0),
+  output_bytes: integer().notNull().default(0),
+});

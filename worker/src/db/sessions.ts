@@ -1,0 +1,120 @@
+/** @module D1's copy of the sessions: lists and usage. */
+import type { Language, Session } from "@sandbar/shared";
+import { and, count, desc, eq, inArray, lt, sql, sum } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { expiresAt, hasEnded, type LifeState } from "../session/machine.ts";
+import type { Activity, SessionRecord } from "../session/record.ts";
+import { sessions } from "./schema.ts";
+
+type Row = typeof sessions.$inferSelect;
+
+export async function mirrorSession(
+  d1: D1Database,
+  session: SessionRecord,
+  activity: Readonly<Activity>,
+): Promise<void> {
+  const { env: _, ...spec } = session.spec;
+  const changing = {
+    status: session.state,
+    host_id: session.host_id,
+    image: session.image ?? session.spec.image,
+    spec,
+    last_used_at: iso(activity.last_used_at),
+    ended_at: session.ended_at === null ? null : iso(session.ended_at),
+    error: session.error,
+    executions: activity.executions,
+    execution_ms: activity.execution_ms,
+    output_bytes: activity.output_bytes,
+  };
+  await drizzle(d1)
+    .insert(sessions)
+    .values({
+      ...changing,
+      id: session.id,
+      tenant: session.tenant,
+      key: session.key,
+      runtime: session.spec.runtime,
+      labels: session.labels,
+      created_at: iso(session.created_at),
+    })
+    .onConflictDoUpdate({ target: sessions.id, set: changing });
+}
+
+export interface SessionFilter {
+  readonly key?: string | undefined;
+  readonly states?: LifeState[] | undefined;
+  readonly label?: readonly [name: string, value: string] | undefined;
+}
+
+export async function listSessions(
+  d1: D1Database,
+  tenant: string,
+  filter: SessionFilter,
+  before: string | null,
+  limit: number,
+): Promise<Session[]> {
+  const rows = await drizzle(d1)
+    .select()
+    .from(sessions)
+    .where(
+      and(
+        eq(sessions.tenant, tenant),
+        before === null ? undefined : lt(sessions.id, before),
+        filter.key === undefined ? undefined : eq(sessions.key, filter.key),
+        filter.states === undefined ? undefined : inArray(sessions.status, filter.states),
+        filter.label === undefined
+          ? undefined
+          : sql`EXISTS (SELECT 1 FROM json_each(${sessions.labels}) AS l WHERE l.key = ${filter.label[0]} AND l.value = ${filter.label[1]})`,
+      ),
+    )
+    .orderBy(desc(sessions.id))
+    .limit(limit);
+  return rows.map(toSession);
+}
+
+export async function usageOf(d1: D1Database, tenant: string) {
+  const [row] = await drizzle(d1)
+    .select({
+      sessions: count(),
+      executions: sum(sessions.executions).mapWith(Number),
+      milliseconds: sum(sessions.execution_ms).mapWith(Number),
+      bytes: sum(sessions.output_bytes).mapWith(Number),
+    })
+    .from(sessions)
+    .where(eq(sessions.tenant, tenant));
+  return {
+    tenant,
+    sessions: row?.sessions ?? 0,
+    executions: row?.executions ?? 0,
+    seconds: (row?.milliseconds ?? 0) / 1000,
+    bytes: row?.bytes ?? 0,
+  };
+}
+
+function toSession(row: Row): Session {
+  const { spec } = row;
+  const times = {
+    ...spec,
+    created_at: Date.parse(row.created_at),
+    last_used_at: Date.parse(row.last_used_at),
+  };
+  return {
+    id: row.id,
+    key: row.key,
+    runtime: row.runtime as Language,
+    image: row.image,
+    status: row.status,
+    host_id: row.host_id,
+    storage: spec.storage,
+    datasets: { access: spec.dataset_access },
+    network: spec.network,
+    limits: spec.limits,
+    labels: row.labels,
+    created_at: row.created_at,
+    last_used_at: row.last_used_at,
+    expires_at: hasEnded(row.status) ? null : iso(expiresAt(times)),
+    ...(row.error ? { error: row.error } : {}),
+  };
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();

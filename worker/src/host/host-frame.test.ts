@@ -1,0 +1,64 @@
+import { HostFrameSchema } from "@sandbar/shared";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isPlainReport, parseFrame } from "./host-frame.ts";
+
+const report = {
+  t: "report",
+  session: "ses_1",
+  execution: "exe_1",
+  events: [
+    { type: "started", seq: 1 },
+    { type: "stdout", seq: 2, text: "hello" },
+    { type: "result", seq: 3, data: { "text/plain": "2" } },
+  ],
+  outcome: {
+    status: "ok",
+    error: null,
+    exit_code: null,
+    totals: { stdout: 5, stderr: 0, results_dropped: 0 },
+    state: { variables: "kept", files: "kept" },
+    started_at: 1,
+    finished_at: 2,
+    last_seq: 3,
+    artifacts: [],
+    artifacts_skipped: [],
+  },
+};
+
+/** Every path to a value inside `value`. */
+function paths(value: unknown, prefix: (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== "object" || value === null) return [prefix];
+  return [prefix, ...Object.entries(value).flatMap(([key, inner]) => paths(inner, [...prefix, key]))];
+}
+
+function replaced(value: unknown, path: (string | number)[], by: unknown): unknown {
+  if (path.length === 0) return by;
+  const copy = structuredClone(value) as Record<string | number, unknown>;
+  copy[path[0]!] = replaced(copy[path[0]!], path.slice(1), by);
+  return copy;
+}
+
+describe("the shortcut for reports", () => {
+  it("takes the report of a short cell", () => {
+    expect(isPlainReport(report)).toBe(true);
+    expect(parseFrame(JSON.stringify(report))).toEqual(HostFrameSchema.parse(report));
+  });
+
+  it("takes nothing that the schema refuses or would change", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...paths(report)), fc.jsonValue({ maxDepth: 2 }), (path, by) => {
+        const frame = JSON.parse(JSON.stringify(replaced(report, path, by))) as unknown;
+        const judged = HostFrameSchema.safeParse(frame);
+        if (isPlainReport(frame)) expect(judged).toEqual({ success: true, data: frame });
+        expect(parseFrame(JSON.stringify(frame))).toEqual(judged.data ?? null);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("refuses what is not JSON, not text, or too long", () => {
+    for (const message of ["{", new ArrayBuffer(2), `"${"x".repeat(3_000_000)}"`])
+      expect(parseFrame(message)).toBeNull();
+  });
+});

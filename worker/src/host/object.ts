@@ -1,0 +1,364 @@
+/**
+ * One Docker host: its daemon's WebSocket, the commands on their way to it, its lease.
+ * `docs/protocol.md` tells the story of the frames.
+ *
+ * @module
+ */
+import { DurableObject } from "cloudflare:workers";
+import {
+  type Capacity,
+  CLOSE,
+  type Command,
+  HEARTBEAT_REQUEST,
+  HEARTBEAT_RESPONSE,
+  type HostFrame,
+  PROTOCOL_VERSION,
+  type ServerFrame,
+} from "@sandbar/shared";
+import { type Answer, ok, refuse } from "../answer.ts";
+import { type Env, leaseTimes } from "../env.ts";
+import { fleetObject, isTransient, sessionObject } from "../rpc.ts";
+import { newSecret } from "../tokens.ts";
+import { Calls } from "./calls.ts";
+import { provesHost } from "./handshake.ts";
+import { parseFrame } from "./host-frame.ts";
+import { Lanes } from "./lanes.ts";
+import { lease } from "./lease.ts";
+import { type Attachment, Meta } from "./meta.ts";
+import { OUTBOX_LIMIT, OUTBOX_SCHEMA, Outbox } from "./outbox.ts";
+import { PLACED_SCHEMA, Placed } from "./placed.ts";
+import { Relay } from "./relay.ts";
+
+const HELLO_WAIT_MS = 10_000;
+const RETRY_MS = 5_000;
+const UNPROVEN_LIMIT = 16;
+const LANE_LIMIT_CHARS = 32 * 1024 * 1024;
+/** The standard code for "try again later". */
+const CLOSE_TRY_AGAIN = 1013;
+
+export interface Dispatch {
+  readonly session: string;
+  readonly tenant: string;
+  readonly dedupe: string;
+  readonly command: Command;
+  readonly refusable: boolean;
+}
+
+type Hello = Extract<HostFrame, { t: "hello" }>;
+
+export class HostObject extends DurableObject<Env> {
+  readonly #meta: Meta;
+  readonly #outbox: Outbox;
+  readonly #placed: Placed;
+  readonly #relay: Relay;
+  readonly #calls = new Calls();
+  readonly #lanes = new Lanes(LANE_LIMIT_CHARS);
+  #socket: WebSocket | null = null;
+  #lastFrameAt = 0;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(HEARTBEAT_REQUEST, HEARTBEAT_RESPONSE));
+    this.#meta = new Meta(ctx.storage.kv);
+    this.#outbox = new Outbox(ctx.storage.sql);
+    this.#placed = new Placed(ctx.storage.sql);
+    this.#relay = new Relay(env, this.#placed, this.#outbox, {
+      send: (frame) => this.#send(frame),
+      stop: (session) => this.#command(session, "session.stop", { type: "session.stop", reason: "ended" }),
+    });
+    const meta = this.#meta.value;
+    if (!meta) return;
+    this.#socket = ctx.getWebSockets().find((socket) => epochOf(attachmentOf(socket)) === meta.epoch) ?? null;
+    // The whole runtime went down, sockets and all, and nobody told us: that was our silence, not the host's.
+    if (meta.connected && !this.#socket) this.#meta.update({ connected: false, last_seen_at: Date.now() });
+  }
+
+  /** The daemon dials. The Worker has put the host id into the URL. */
+  override async fetch(request: Request): Promise<Response> {
+    const host = new URL(request.url).pathname.split("/").at(-1)!;
+    const { 0: client, 1: server } = new WebSocketPair();
+    if (!(await this.#publicKey(host))) {
+      server.accept();
+      server.close(CLOSE.removed, "this host is not registered");
+      return new Response(null, { status: 101, webSocket: client });
+    }
+    const unproven = this.ctx.getWebSockets().filter((socket) => epochOf(attachmentOf(socket)) === null);
+    if (unproven.length >= UNPROVEN_LIMIT) unproven[0]!.close(CLOSE.unauthorized, "said no hello");
+    const nonce = newSecret("");
+    this.ctx.acceptWebSocket(server);
+    attach(server, { host, nonce, opened_at: Date.now() });
+    server.send(JSON.stringify({ t: "challenge", v: PROTOCOL_VERSION, nonce } satisfies ServerFrame));
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    const frame = parseFrame(message);
+    if (!frame) {
+      socket.close(CLOSE.protocol, "not a frame of this protocol");
+      return;
+    }
+    if (socket !== this.#socket) {
+      const attachment = attachmentOf(socket);
+      if (!attachment || !("nonce" in attachment)) return;
+      if (frame.t === "hello") await this.#hello(socket, attachment, frame);
+      else socket.close(CLOSE.protocol, "expected hello");
+      return;
+    }
+    // The current socket has said its hello; one of an older epoch is never the current one.
+    if (frame.t === "hello") return;
+    this.#lastFrameAt = Date.now();
+    if (this.#meta.value?.status === "unreachable") await this.#setStatus("online");
+    await this.#handle(socket, frame, (message as string).length);
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    await this.#gone(socket);
+    // Answers the peer's close frame; reserved codes may not be sent.
+    try {
+      socket.close(code === 1005 || code === 1006 || code === 1015 ? 1000 : code);
+    } catch {
+      // It is closed already.
+    }
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.#gone(socket);
+  }
+
+  async #gone(socket: WebSocket): Promise<void> {
+    const meta = this.#meta.value;
+    if (!meta || epochOf(attachmentOf(socket)) !== meta.epoch) return;
+    this.#meta.update({ connected: false, last_seen_at: this.#lastSeen(socket) });
+    this.#socket = null;
+    this.#calls.failAll();
+  }
+
+  async #hello(
+    socket: WebSocket,
+    { host, nonce }: { host: string; nonce: string },
+    frame: Hello,
+  ): Promise<void> {
+    if (frame.v !== PROTOCOL_VERSION) {
+      socket.close(CLOSE.protocol, `this control plane speaks version ${PROTOCOL_VERSION}`);
+      return;
+    }
+    const publicKey = await this.#publicKey(host);
+    if (!publicKey) {
+      socket.close(CLOSE.removed, "this host is not registered");
+      return;
+    }
+    if (!(await provesHost(frame.proof, { host, nonce, publicKey }))) {
+      socket.close(CLOSE.unauthorized, "the proof does not fit the host's key");
+      return;
+    }
+    const before = this.#meta.value;
+    if (!before)
+      for (const statement of [...OUTBOX_SCHEMA, ...PLACED_SCHEMA]) this.ctx.storage.sql.exec(statement);
+    const now = Date.now();
+    const epoch = (before?.epoch ?? 0) + 1;
+    this.#meta.set({
+      host,
+      public_key: publicKey,
+      epoch,
+      status: "online",
+      last_seen_at: now,
+      connected: true,
+      check_at: before?.check_at ?? null,
+      untold: true,
+    });
+    this.#lastFrameAt = now;
+    for (const other of this.ctx.getWebSockets())
+      if (other !== socket && epochOf(attachmentOf(other)) !== null)
+        other.close(CLOSE.superseded, "a newer daemon has this host id");
+    this.#calls.failAll();
+    attach(socket, { host, epoch });
+    this.#socket = socket;
+    const { heartbeat } = leaseTimes(this.env);
+    this.#send({ t: "welcome", epoch, next_n: this.#outbox.nextN(), heartbeat_ms: heartbeat });
+    for (const row of this.#outbox.resend()) this.#send({ t: "command", ...row });
+    // Taken down in the same step as the welcome: what is placed from here on is not missing.
+    const missing = this.#relay.missing(new Set(frame.sessions.map(({ session }) => session)));
+    await this.#tellFleet({ capacity: frame.capacity, version: frame.version });
+    await this.#checkAt(Date.now() + leaseTimes(this.env).unreachable);
+    await Promise.all([
+      ...frame.sessions.map(({ session, report }) =>
+        this.#lane(socket, session, 0, () => this.#relay.session(session, report)),
+      ),
+      ...missing.map((session) => this.#lane(socket, session, 0, () => this.#relay.died(session))),
+    ]);
+  }
+
+  async #handle(socket: WebSocket, frame: Exclude<HostFrame, Hello>, weight: number): Promise<void> {
+    switch (frame.t) {
+      case "ack":
+        return this.#outbox.ack(frame.n);
+      case "answer":
+        return this.#calls.answer(frame.id, frame.result, frame.failure);
+      case "capacity":
+        return this.#tellFleet({ capacity: frame.capacity });
+      case "report":
+        return this.#lane(socket, frame.session, weight, () => this.#relay.report(frame));
+      case "session":
+        return this.#lane(socket, frame.session, weight, () =>
+          this.#relay.session(frame.session, frame.report),
+        );
+      case "progress":
+        return this.#lane(socket, frame.session, weight, () => this.#relay.progress(frame));
+    }
+  }
+
+  /** What a lane cannot deliver must be reported again, and the daemon does that after each welcome. */
+  async #lane(socket: WebSocket, session: string, weight: number, work: () => Promise<void>): Promise<void> {
+    if (this.#lanes.full) {
+      socket.close(CLOSE_TRY_AGAIN, "too much waits");
+      return;
+    }
+    try {
+      await this.#lanes.run(session, weight, work);
+    } catch (error) {
+      console.error("frame not delivered", session, error);
+      // A session that fails by itself would fail again, and the host's other sessions must not pay for it.
+      if (isTransient(error)) socket.close(CLOSE_TRY_AGAIN, "a session could not be reached");
+    }
+  }
+
+  /** From a SessionObject: written here, then sent, then kept until the daemon has it. */
+  async dispatch({ session, tenant, dedupe, command, refusable }: Dispatch): Promise<Answer<null>> {
+    if (!this.#meta.value) return refuse("NOT_FOUND", "No such host");
+    if (refusable && !(await this.isReachable()))
+      return refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
+    // A daemon that is there takes them at once.
+    if (refusable && !this.#socket && this.#outbox.size() >= OUTBOX_LIMIT)
+      return refuse("HOST_UNREACHABLE", "Too many commands wait for this host", { retry_after_s: 5 });
+    if (command.type === "session.create") this.#placed.add(session, tenant);
+    this.#command(session, dedupe, command);
+    return ok(null);
+  }
+
+  #command(session: string, dedupe: string, command: Command): void {
+    const row = this.#outbox.put(session, dedupe, command, this.#socket !== null);
+    if (row) this.#send({ t: "command", ...row });
+  }
+
+  async call(session: string, method: string, params: unknown, timeoutMs?: number): Promise<Answer<unknown>> {
+    return this.#calls.ask((frame) => this.#send(frame), { session, method, params }, timeoutMs);
+  }
+
+  async isReachable(): Promise<boolean> {
+    const meta = this.#meta.value;
+    return (
+      meta !== null &&
+      lease(meta.status, this.#lastSeen(), Date.now(), leaseTimes(this.env)).status === "online"
+    );
+  }
+
+  /** The operator has removed the host: its sessions are lost and its daemon is told. */
+  async remove(): Promise<void> {
+    if (this.#meta.value) await this.#loseSessions();
+    for (const socket of this.ctx.getWebSockets()) socket.close(CLOSE.removed, "the host was removed");
+    this.#meta.clear();
+    this.#socket = null;
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+
+  override async alarm(): Promise<void> {
+    const meta = this.#meta.value;
+    if (!meta) return;
+    const times = leaseTimes(this.env);
+    const now = Date.now();
+    for (const socket of this.ctx.getWebSockets()) {
+      const attachment = attachmentOf(socket);
+      if (attachment && "nonce" in attachment && attachment.opened_at <= now - HELLO_WAIT_MS)
+        socket.close(CLOSE.unauthorized, "said no hello");
+    }
+    let lastSeen = this.#lastSeen();
+    const late = now - (meta.check_at ?? now);
+    // While nobody listened there was no silence.
+    if (late > times.heartbeat && !meta.connected) lastSeen = Math.min(now, lastSeen + late);
+    this.#meta.update({ last_seen_at: lastSeen });
+    const next = lease(meta.status, lastSeen, now, times);
+    if (next.status !== meta.status) await this.#setStatus(next.status);
+    else await this.#tellFleet({});
+    if (next.status === "lost") {
+      this.#socket?.close(CLOSE_TRY_AGAIN, "the lease was lost");
+      await this.#loseSessions();
+    }
+    if (next.checkAt !== null) await this.#checkAt(Math.max(next.checkAt, now + 10));
+    if (this.#meta.value?.untold || (next.status === "lost" && this.#placed.all.size > 0))
+      await this.#checkAt(now + RETRY_MS);
+  }
+
+  async #setStatus(status: "joining" | "online" | "unreachable" | "lost"): Promise<void> {
+    this.#meta.update({ status, untold: true });
+    await this.#tellFleet({});
+  }
+
+  /** A fleet that cannot be told now is told by the next alarm. */
+  async #tellFleet(news: { capacity?: Capacity; version?: string }): Promise<void> {
+    const meta = this.#meta.value;
+    if (!meta || meta.status === "joining") return;
+    const { host, status, epoch } = meta;
+    try {
+      await fleetObject(this.env).hostNews(host, { status, epoch, last_seen_at: this.#lastSeen(), ...news });
+      const current = this.#meta.value;
+      if (current?.untold && current.epoch === epoch && current.status === status)
+        this.#meta.update({ untold: false });
+    } catch (error) {
+      console.error("fleet not told yet", host, error);
+      // Capacity is not kept here, so the daemon must say it again.
+      if (news.capacity) this.#socket?.close(CLOSE_TRY_AGAIN, "the fleet could not be told");
+    }
+  }
+
+  async #loseSessions(): Promise<void> {
+    await Promise.all(
+      [...this.#placed.all].map(async ([session, tenant]) => {
+        try {
+          await sessionObject(this.env, tenant, session).hostLost(this.#outbox.unsentRuns(session));
+          this.#outbox.void(session);
+          this.#placed.remove(session);
+        } catch (error) {
+          console.error("session not told of its host's loss yet", session, error);
+        }
+      }),
+    );
+  }
+
+  #lastSeen(socket = this.#socket): number {
+    // A frame as young as this says enough.
+    if (Date.now() - this.#lastFrameAt < leaseTimes(this.env).heartbeat) return this.#lastFrameAt;
+    const beat = socket ? (this.ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0) : 0;
+    return Math.max(beat, this.#lastFrameAt, this.#meta.value?.last_seen_at ?? 0);
+  }
+
+  async #publicKey(host: string): Promise<string | null> {
+    return this.#meta.value?.public_key ?? (await fleetObject(this.env).publicKey(host));
+  }
+
+  async #checkAt(time: number): Promise<void> {
+    const current = await this.ctx.storage.getAlarm();
+    if (current !== null && current <= time) return;
+    this.#meta.update({ check_at: time });
+    await this.ctx.storage.setAlarm(time);
+  }
+
+  /** False when there is no socket to send on. */
+  #send(frame: ServerFrame): boolean {
+    if (!this.#socket) return false;
+    try {
+      this.#socket.send(JSON.stringify(frame));
+      return true;
+    } catch {
+      // Closed a moment ago; the outbox and the daemon's journal hold what matters.
+      return false;
+    }
+  }
+}
+
+const attach = (socket: WebSocket, attachment: Attachment) => socket.serializeAttachment(attachment);
+const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as Attachment | null;
+
+function epochOf(attachment: Attachment | null): number | null {
+  return attachment && "epoch" in attachment ? attachment.epoch : null;
+}

@@ -1,0 +1,31 @@
+/** @module The Worker's entry: HTTP, the schedule, and the Durable Object classes. */
+import { createApp } from "./app.ts";
+import { sweepArtifacts } from "./artifacts/sweep.ts";
+import { pruneKeys } from "./db/keys.ts";
+import type { Env } from "./env.ts";
+import { fleetObject } from "./rpc.ts";
+
+export { FleetObject } from "./fleet/object.ts";
+export { HostObject } from "./host/object.ts";
+export { SessionObject } from "./session/object.ts";
+export { SessionKeyObject } from "./session-key/object.ts";
+export { TransferObject } from "./transfer/object.ts";
+export { TunnelObject } from "./tunnel/object.ts";
+
+const KEEP_EXPIRED_KEYS_MS = 30 * 24 * 3600_000;
+
+const app = createApp();
+
+export default {
+  fetch: (request, env, ctx) => app.fetch(request, env, ctx),
+
+  async scheduled(_controller, env, ctx) {
+    ctx.waitUntil(
+      Promise.all([
+        fleetObject(env).prune(),
+        sweepArtifacts(env),
+        pruneKeys(env.DB, new Date(Date.now() - KEEP_EXPIRED_KEYS_MS).toISOString()),
+      ]),
+    );
+  },
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,67 @@
+/** @module Every refusal as `application/problem+json`. */
+import { type Failure, SandbarError, toProblem } from "@sandbar/shared";
+import type { Context } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { z } from "zod";
+import type { AppEnv } from "./app-env.ts";
+
+/** More than this costs more than a new connection. */
+const DRAIN_LIMIT_BYTES = 8 * 1024 * 1024;
+
+export function problem(c: Context<AppEnv>, failure: Failure, headers?: Record<string, string>): Response {
+  // A connection with unread bytes cannot be kept alive.
+  const { body, bodyUsed } = c.req.raw;
+  if (body && !bodyUsed && !body.locked) c.executionCtx.waitUntil(drain(body));
+  const document = toProblem(failure, c.get("requestId"));
+  return c.body(JSON.stringify(document), document.status as 400, {
+    "Content-Type": "application/problem+json",
+    ...(failure.retry_after_s === undefined
+      ? {}
+      : { "Retry-After": String(Math.ceil(failure.retry_after_s)) }),
+    ...(failure.code === "UNAUTHENTICATED" ? { "WWW-Authenticate": "Bearer" } : {}),
+    ...headers,
+  });
+}
+
+async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      length += chunk.byteLength;
+      if (length > DRAIN_LIMIT_BYTES) return;
+    }
+  } catch {
+    // The caller has gone, and the connection with it.
+  }
+}
+
+export function onError(error: unknown, c: Context<AppEnv>): Response {
+  if (error instanceof SandbarError) return problem(c, error.failure);
+  if (error instanceof HTTPException) {
+    const { message, status } = error;
+    if (status === 400)
+      return problem(c, {
+        code: /json/i.test(message) ? "INVALID_JSON" : "VALIDATION_FAILED",
+        detail: message || "The request could not be read",
+      });
+    if (status === 415) return problem(c, { code: "UNSUPPORTED_MEDIA_TYPE", detail: message });
+    if (status === 413) return problem(c, { code: "PAYLOAD_TOO_LARGE", detail: message });
+  }
+  console.error("unexpected", c.req.method, new URL(c.req.url).pathname, c.get("requestId"), error);
+  return problem(c, { code: "INTERNAL", detail: "An unexpected error was logged under this request id" });
+}
+
+/** For the validators: which fields are wrong, and how. */
+export function validationFailure(error: z.core.$ZodError): Failure {
+  const errors = error.issues.slice(0, 20).map((issue) => ({
+    path: issue.path.map(String).join(".").slice(0, 200),
+    message: issue.message.slice(0, 500),
+  }));
+  const first = errors[0];
+  const detail = first
+    ? first.path
+      ? `${first.path}: ${first.message}`
+      : first.message
+    : "The request is not valid";
+  return { code: "VALIDATION_FAILED", detail, errors };
+}

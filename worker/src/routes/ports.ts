@@ -1,0 +1,151 @@
+/** @module `/v1/sessions/:id/ports/:port/*`: servers inside a session. */
+import { z } from "@hono/zod-openapi";
+import { type PortAnswer, PortAnswerSchema, type PortRequest, SandbarError } from "@sandbar/shared";
+import type { Context } from "hono";
+import type { AppEnv } from "../app-env.ts";
+import { maxBodyBytes } from "../artifacts/settings.ts";
+import { type App, refused, secured } from "../openapi.ts";
+import { newSecret } from "../tokens.ts";
+import type { Side } from "../transfer/joint.ts";
+import { tooLarge, transferObject } from "../transfer/transfers.ts";
+import { isUpgrade, joinTunnel, offeredProtocols, upgraded } from "../tunnel/client-socket.ts";
+import { headersForClient, headersForServer } from "../tunnel/port-headers.ts";
+import { ask } from "./processes.ts";
+import { SessionParams } from "./sessions.ts";
+
+const MOUNT = /^\/v1\/sessions\/[^/]+\/ports\/[^/]+/;
+/** How long a server may think before its answer's head. */
+const ANSWER_MS = 120_000;
+
+export function portRoutes(app: App): void {
+  const handle = (c: Context<AppEnv>) => reachPort(c, c.req.param("id")!, portOf(c.req.param("port")!));
+  app.all("/v1/sessions/:id/ports/:port", handle);
+  app.all("/v1/sessions/:id/ports/:port/*", handle);
+  app.openAPIRegistry.registerPath({
+    method: "get",
+    path: "/v1/sessions/{id}/ports/{port}/{path}",
+    tags: ["processes"],
+    summary: "Reach a server inside the session",
+    description:
+      "Any method, and WebSockets, to 127.0.0.1 (or ::1) and this port in the session; bodies are streamed. The server gets neither " +
+      "`Authorization` nor cookies; `X-Forwarded-Prefix` says where it is mounted. Answers lose `Set-Cookie` and gain " +
+      "`Content-Security-Policy: sandbox allow-scripts allow-forms`: pages run in an origin of their own. Redirects within the " +
+      "server stay below this path. Nothing listens there: 502 `PORT_CLOSED`.",
+    security: secured,
+    request: { params: SessionParams.extend({ port: z.string(), path: z.string() }) },
+    responses: { 200: { description: "What the server answers" }, ...refused },
+  });
+}
+
+async function reachPort(c: Context<AppEnv>, id: string, port: number): Promise<Response> {
+  const url = new URL(c.req.url);
+  const prefix = `/v1/sessions/${id}/ports/${port}`;
+  const path = (url.pathname.replace(MOUNT, "") || "/") + url.search;
+  const transfers = [await openTransfer(c, id, "agent", "client", null)];
+  const [answer] = transfers as [Transfer];
+  const taken = answer.fetch();
+  taken.catch(() => {});
+  const request: PortRequest = {
+    port,
+    method: c.req.method,
+    path,
+    headers: headersForServer(c.req.raw.headers, port, prefix),
+    response: answer.grant,
+    body: null,
+    socket: null,
+    protocols: offeredProtocols(c),
+  };
+  const send = async () =>
+    PortAnswerSchema.parse(await ask(c, id, "ports.request", { ...request }, ANSWER_MS));
+  try {
+    let head: PortAnswer | null = null;
+    if (isUpgrade(c)) {
+      const joined = await joinTunnel(c, id, async (grant) => {
+        request.socket = grant;
+        head = await send();
+        return "upgraded" in head;
+      });
+      if (joined) {
+        await answer.cancel();
+        return upgraded(joined.socket, joined.protocol);
+      }
+    } else {
+      if (c.req.raw.body) {
+        const sent = await openTransfer(c, id, "client", "agent", bodySize(c));
+        transfers.push(sent);
+        sent.fetch({ method: "PUT", body: c.req.raw.body }).catch(() => {});
+        request.body = sent.grant;
+      }
+      head = await send();
+    }
+    if ("has_body" in head! && !head.has_body) await answer.cancel();
+    return await answered(head!, taken, port, prefix);
+  } catch (error) {
+    await Promise.all(transfers.map((transfer) => transfer.cancel().catch(() => {})));
+    throw error;
+  }
+}
+
+async function answered(
+  head: PortAnswer,
+  taken: Promise<Response>,
+  port: number,
+  prefix: string,
+): Promise<Response> {
+  if ("upgraded" in head) throw new SandbarError("HOST_ERROR", "The host upgraded what was not asked for");
+  const { status, has_body } = head;
+  const headers = headersForClient(head.headers, port, prefix);
+  if (!has_body) return new Response(null, { status, headers });
+  const { body, status: took } = await taken;
+  if (took !== 200) throw new SandbarError("TRANSFER_FAILED", "The host did not bring the answer");
+  // What the server has encoded stays as it is.
+  return new Response(body, {
+    status,
+    headers,
+    encodeBody: headers.has("content-encoding") ? "manual" : "automatic",
+  });
+}
+
+type Transfer = Awaited<ReturnType<typeof openTransfer>>;
+
+async function openTransfer(
+  c: Context<AppEnv>,
+  session: string,
+  giver: Side,
+  taker: Side,
+  size: number | null,
+) {
+  const grant = newSecret("grt_");
+  const object = transferObject(c.env, grant);
+  const maxBytes = giver === "client" ? maxBodyBytes(c.env) : Number.MAX_SAFE_INTEGER;
+  const { tenant } = c.get("caller");
+  await object.open(grant, {
+    giver,
+    taker,
+    tenant,
+    sessions: [session],
+    size,
+    maxBytes,
+    unusedMs: ANSWER_MS,
+  });
+  return {
+    grant,
+    fetch: (init?: RequestInit) => object.fetch(`http://client/${grant}`, init),
+    cancel: () => object.cancel(grant),
+  };
+}
+
+function bodySize(c: Context<AppEnv>): number | null {
+  const length = c.req.header("Content-Length");
+  const size = length === undefined ? null : Number(length);
+  const most = maxBodyBytes(c.env);
+  if (size !== null && size > most) throw tooLarge(most);
+  return size;
+}
+
+function portOf(text: string): number {
+  const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535)
+    throw new SandbarError("VALIDATION_FAILED", "The port must be a number from 1 to 65535");
+  return port;
+}

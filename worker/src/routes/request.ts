@@ -1,0 +1,65 @@
+/** @module Headers and ids as the routes read them. */
+import { idSchema, SandbarError } from "@sandbar/shared";
+import type { Context } from "hono";
+import type { AppEnv } from "../app-env.ts";
+import { sessionObject } from "../rpc.ts";
+
+const SessionId = idSchema("ses");
+
+/** The caller's session of this id. A malformed id is simply missing, as is another tenant's. */
+export function callersSession(c: Context<AppEnv>, id: string) {
+  if (!SessionId.safeParse(id).success) throw new SandbarError("NOT_FOUND", "No such session");
+  return sessionObject(c.env, c.get("caller").tenant, id);
+}
+
+/** `Prefer: respond-async` (RFC 7240). */
+export function prefersAsync(c: Context<AppEnv>): boolean {
+  return /(^|,)\s*respond-async\s*(;|,|$)/i.test(c.req.header("Prefer") ?? "");
+}
+
+/** What the caller takes: JSON unless it names the event stream first, or alone. */
+export function wantsEvents(c: Context<AppEnv>): boolean {
+  const accept = c.req.header("Accept");
+  if (!accept) return false;
+  for (const part of accept.split(",")) {
+    const type = part.split(";")[0]!.trim().toLowerCase();
+    if (type === "text/event-stream") return true;
+    if (type === "application/json" || type === "application/*" || type === "*/*") return false;
+  }
+  throw new SandbarError("NOT_ACCEPTABLE", `Accept is ${accept.slice(0, 200)}`);
+}
+
+export function idempotencyKey(c: Context<AppEnv>): string | null {
+  const key = c.req.header("Idempotency-Key");
+  if (key === undefined) return null;
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new SandbarError("VALIDATION_FAILED", "Idempotency-Key must be 1 to 255 visible ASCII characters", {
+      errors: [{ path: "Idempotency-Key", message: "must be 1 to 255 visible ASCII characters" }],
+    });
+  return key;
+}
+
+/** Where a reader of events left off: the header that browsers send, or the query. */
+export function lastEventId(c: Context<AppEnv>): number {
+  const id = c.req.header("Last-Event-ID") ?? c.req.query("last_event_id") ?? "";
+  if (id === "") return 0;
+  if (!/^\d{1,15}$/.test(id))
+    throw new SandbarError("VALIDATION_FAILED", "Last-Event-ID must be the id of an event", {
+      errors: [{ path: "Last-Event-ID", message: "must be the id of an event" }],
+    });
+  return Number(id);
+}
+
+export function eventStream(
+  stream: ReadableStream<Uint8Array>,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(stream, {
+    headers: {
+      "Content-Type": "text/event-stream; charset=utf-8",
+      "Cache-Control": "no-store",
+      "X-Accel-Buffering": "no",
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,260 @@
+/** @module The executions of one session: accepting, queueing, reporting, ending. */
+import {
+  type Command,
+  type CreateExecution,
+  type ErrorCode,
+  type Execution,
+  type KernelEvent,
+  type Outcome,
+  QUEUE_LIMIT,
+  type Survival,
+} from "@sandbar/shared";
+import { type Answer, ok, refuse } from "../answer.ts";
+import { resolveContext } from "./contexts.ts";
+import { continueLog } from "./continuation.ts";
+import { finishedExecution, openExecution, ownOutcome } from "./execution-record.ts";
+import type { ExecutionRow, Journal } from "./journal.ts";
+import { refusalToRun } from "./machine.ts";
+import type { Outgoing } from "./outgoing.ts";
+import type { Records, SessionRecord } from "./record.ts";
+import type { Signal } from "./signal.ts";
+
+/** A command travels in one frame and rests in one row. */
+export const COMMAND_LIMIT_BYTES = 1_500_000;
+const PRUNE_EVERY = 64;
+const PRUNE_ABOVE_BYTES = 1024 * 1024;
+const KEEP = { logBytes: 64 * 1024 * 1024, logs: 1_000, records: 10_000 };
+const LOST: Survival = { variables: "lost", files: "lost" };
+const KEPT: Survival = { variables: "kept", files: "kept" };
+
+export interface Submission {
+  readonly execution: string;
+  readonly request: CreateExecution;
+  readonly idempotency_key: string | null;
+  /** Of the request, so that one key cannot mean two of them. */
+  readonly digest: string;
+}
+
+export type ReportAnswer = { ack: number; final: boolean } | { resend: number };
+
+export class Executions {
+  readonly #records: Records;
+  readonly #journal: Journal;
+  readonly #outgoing: Outgoing;
+  readonly #signal: Signal;
+  /** Submissions whose host has not taken them yet: a second caller must hear the same answer. */
+  readonly #accepting = new Map<string, Promise<Answer<string>>>();
+  #sincePrune = 0;
+
+  constructor(records: Records, journal: Journal, outgoing: Outgoing, signal: Signal) {
+    this.#records = records;
+    this.#journal = journal;
+    this.#outgoing = outgoing;
+    this.#signal = signal;
+  }
+
+  /** The execution's id: the given one, or that of the earlier request with the same key. */
+  async submit(session: SessionRecord, submission: Submission): Promise<Answer<string>> {
+    const { execution: id, idempotency_key, digest } = submission;
+    const prepared = this.#prepare(session, submission);
+    if ("value" in prepared) {
+      const { context, fresh, command, row } = prepared.value;
+      if (this.#journal.insert(row, idempotency_key, submission.request)) {
+        if (fresh) this.#records.addContext(context);
+        this.#records.use(row.queued_at);
+        const accepting = this.#handOver(id, row.state === "sent" ? command : null);
+        this.#accepting.set(id, accepting);
+        return accepting.finally(() => this.#accepting.delete(id));
+      }
+    }
+    // What was accepted before is answered whatever the session's state is now.
+    const known =
+      this.#journal.find(id) ?? (idempotency_key === null ? null : this.#journal.findByKey(idempotency_key));
+    if (!known) return "failure" in prepared ? prepared : refuse("INTERNAL");
+    if (known.digest !== digest) return refuse("IDEMPOTENCY_CONFLICT");
+    return (await this.#accepting.get(known.id)) ?? ok(known.id);
+  }
+
+  #prepare(session: SessionRecord, { execution: id, request, digest }: Submission) {
+    const refusal = refusalToRun(session.state);
+    if (refusal) return refuse(refusal, endDetail(session, refusal));
+    const now = Date.now();
+    const resolved = resolveContext(
+      session,
+      request,
+      { find: (name) => this.#records.context(name), count: () => this.#records.contexts().length },
+      now,
+    );
+    if ("failure" in resolved) return resolved;
+    const { context, fresh } = resolved.value;
+    const waiting = this.#journal.open(context.name).length;
+    // One runs, the others wait.
+    if (waiting > QUEUE_LIMIT)
+      return refuse("QUEUE_FULL", `${QUEUE_LIMIT} executions wait in the context ${context.name}`, {
+        retry_after_s: 1,
+      });
+    const command = runCommand(session, id, context.name, context.language, request);
+    if (exceeds(JSON.stringify(command), COMMAND_LIMIT_BYTES))
+      return refuse("PAYLOAD_TOO_LARGE", `Code, stdin and env together exceed ${COMMAND_LIMIT_BYTES} bytes`);
+    const state = waiting === 0 ? ("sent" as const) : ("queued" as const);
+    const row = { id, context: context.name, language: context.language, state, digest, queued_at: now };
+    return ok({ context, fresh, command, row });
+  }
+
+  /** Takes the row back when the host cannot be reached: nothing was sent, so a retry is a new request. */
+  async #handOver(id: string, command: Command | null): Promise<Answer<string>> {
+    let refusal: Answer<null> | null = null;
+    try {
+      if (command) refusal = await this.#outgoing.send(command, `run:${id}`, true);
+      else if (!(await this.#outgoing.hostIsReachable()))
+        refusal = refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
+    } catch (error) {
+      // The object's alarm sends it again; the caller's execution stands.
+      console.error("run not handed over yet", id, error);
+    }
+    const row = this.#journal.findOpen(id);
+    if (refusal && "failure" in refusal && row?.last_seq === 0) {
+      if (command === null && row.state !== "queued") return ok(id);
+      this.#journal.remove(id);
+      this.#pump(row.context);
+      return refusal.failure.code === "NOT_FOUND" ? refuse("SESSION_ENDED") : refusal;
+    }
+    return ok(id);
+  }
+
+  /** Sends what was marked as sent and never spoke; the host ignores what it has. */
+  redrive(): Promise<unknown> {
+    const silent = this.#journal.open().filter((row) => row.state === "sent" && row.last_seq === 0);
+    return Promise.all(
+      silent
+        .filter((row) => !this.#accepting.has(row.id))
+        .map((row) => this.#outgoing.send(this.#command(row), `run:${row.id}`)),
+    );
+  }
+
+  report(id: string, events: readonly KernelEvent[], outcome: Outcome | null): ReportAnswer {
+    const row = this.#journal.find(id);
+    const reported = Math.max(events.at(-1)?.seq ?? 0, outcome?.last_seq ?? 0);
+    // A record that stands is never changed, and an execution that nobody remembers has no reader.
+    if (!row) return { ack: reported, final: outcome !== null };
+    if (row.state === "done") return { ack: Math.max(row.last_seq, reported), final: outcome !== null };
+    const next = continueLog(row.last_seq, events, outcome);
+    if ("resend" in next) return { resend: next.resend };
+    const grown = next.fresh.length > 0 ? this.#journal.append(row, next.fresh, Date.now()) : row;
+    if (!outcome || !next.complete) {
+      if (grown !== row) this.#journal.saveProgress(grown);
+      this.#signal.wake(id);
+      return outcome ? { resend: grown.last_seq } : { ack: grown.last_seq, final: false };
+    }
+    // The whole log is often in this one report.
+    this.#finish(grown, outcome, row.last_seq === 0 ? next.fresh : this.#journal.events(id));
+    this.#pump(row.context);
+    return { ack: grown.last_seq, final: true };
+  }
+
+  async interrupt(id: string): Promise<Answer<null>> {
+    const row = this.#journal.find(id);
+    if (!row) return refuse("NOT_FOUND", "No such execution");
+    if (row.state === "queued")
+      this.#end(row, "interrupted", "INTERRUPTED", "It was interrupted before it ran", KEPT);
+    else if (row.state === "sent")
+      return this.#outgoing.send({ type: "interrupt", execution: id }, `interrupt:${id}`);
+    return ok(null);
+  }
+
+  /** Ends what waits in a context, or anywhere, and has not been sent. */
+  endQueued(status: Outcome["status"], code: ErrorCode, state: Survival, context?: string): void {
+    for (const row of this.#journal.open(context))
+      if (row.state === "queued") this.#end(row, status, code, null, state);
+  }
+
+  /** Ends everything when the session has ended: no host will report any more. */
+  endAll(
+    ending: (row: ExecutionRow) => { status: Outcome["status"]; code: ErrorCode; detail?: string },
+  ): void {
+    for (const row of this.#journal.open()) {
+      const { status, code, detail } = ending(row);
+      this.#end(row, status, code, detail ?? null, LOST);
+    }
+  }
+
+  describe(session: SessionRecord, row: ExecutionRow): Execution {
+    if (row.state === "done") return this.#journal.record(row.id)!;
+    return openExecution(
+      { ...row, session_id: session.id },
+      this.#journal.events(row.id),
+      row.state === "sent" && row.last_seq > 0 ? "running" : "queued",
+    );
+  }
+
+  #end(
+    row: ExecutionRow,
+    status: Outcome["status"],
+    code: ErrorCode,
+    detail: string | null,
+    state: Survival,
+  ): void {
+    this.#finish(row, ownOutcome(status, code, detail, state, Date.now()), this.#journal.events(row.id));
+  }
+
+  #finish(row: ExecutionRow, outcome: Outcome, events: Iterable<KernelEvent>): void {
+    const record = finishedExecution({ ...row, session_id: this.#records.session!.id }, events, outcome);
+    this.#journal.finish(row, record);
+    this.#records.touch(Date.now(), { duration_ms: record.duration_ms ?? 0, bytes: row.event_bytes });
+    if (++this.#sincePrune >= PRUNE_EVERY || row.event_bytes > PRUNE_ABOVE_BYTES) {
+      this.#sincePrune = 0;
+      this.#journal.prune(KEEP);
+    }
+    this.#signal.wake(row.id);
+  }
+
+  /** Sends the next of a context, if none of it is on its way. */
+  #pump(context: string): void {
+    const [next] = this.#journal.open(context);
+    if (next?.state !== "queued" || this.#records.session?.state !== "ready") return;
+    this.#journal.markSent(next);
+    this.#outgoing.send(this.#command(next), `run:${next.id}`).catch((error) => {
+      console.error("run not handed over yet", next.id, error);
+    });
+  }
+
+  #command(row: ExecutionRow): Command {
+    return runCommand(
+      this.#records.session!,
+      row.id,
+      row.context,
+      row.language,
+      this.#journal.request(row.id),
+    );
+  }
+}
+
+function runCommand(
+  session: SessionRecord,
+  execution: string,
+  context: string,
+  language: ExecutionRow["language"],
+  request: CreateExecution,
+): Command {
+  return {
+    type: "run",
+    execution,
+    context,
+    language,
+    code: request.code,
+    env: request.env ?? {},
+    stdin: request.stdin ?? null,
+    timeout_ms: Math.max(1, Math.round((request.timeout_s ?? session.spec.limits.timeout_s) * 1000)),
+  };
+}
+
+/** Whether a text is longer in UTF-8 than `limit`; encodes it only when that is in doubt. */
+export function exceeds(text: string, limit: number): boolean {
+  if (text.length > limit) return true;
+  return text.length * 3 > limit && new TextEncoder().encode(text).length > limit;
+}
+
+function endDetail(session: SessionRecord, code: ErrorCode): string {
+  if (code === "SESSION_NOT_READY") return "The session is being created";
+  return session.error ? `${session.state}: ${session.error.detail}` : `The session is ${session.state}`;
+}

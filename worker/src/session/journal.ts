@@ -1,0 +1,285 @@
+/**
+ * The execution journal: what was asked, what the kernel said, how it ended. All statements of one step run
+ * without an await between them, so the runtime commits them together.
+ *
+ * @module
+ */
+import type { CreateExecution, Execution, KernelEvent, Language } from "@sandbar/shared";
+import { isBig, loadText, saveText } from "./big-text.ts";
+
+/** `sent`: handed to the host, or about to be; from here on the code may have started. */
+export type JournalState = "queued" | "sent" | "done";
+
+export interface ExecutionRow {
+  id: string;
+  ordinal: number;
+  context: string;
+  language: Language;
+  state: JournalState;
+  digest: string;
+  queued_at: number;
+  started_at: number | null;
+  /** The guest's number of the last event in the log. */
+  last_seq: number;
+  /** The log's own number, which readers see as the event's id. */
+  position: number;
+  event_bytes: number;
+}
+
+export interface EventBatch {
+  readonly first: number;
+  readonly last: number;
+  readonly events: KernelEvent[];
+}
+
+export const JOURNAL_SCHEMA = [
+  `CREATE TABLE executions (ordinal INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, context TEXT NOT NULL,
+     language TEXT NOT NULL, state TEXT NOT NULL, idempotency_key TEXT UNIQUE, digest TEXT NOT NULL,
+     queued_at INTEGER NOT NULL, started_at INTEGER, last_seq INTEGER NOT NULL DEFAULT 0,
+     position INTEGER NOT NULL DEFAULT 0, event_bytes INTEGER NOT NULL DEFAULT 0, request TEXT, record TEXT)`,
+  "CREATE INDEX open_executions ON executions (ordinal) WHERE state != 'done'",
+  `CREATE TABLE events (execution TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, json TEXT,
+     PRIMARY KEY (execution, first))`,
+];
+
+const COLUMNS =
+  "id, ordinal, context, language, state, digest, queued_at, started_at, last_seq, position, event_bytes";
+
+/** Shorter code stays with its record: erasing it would be one more write. */
+const KEEP_REQUEST_CHARS = 4_096;
+const RECENT_RECORDS = 64;
+const RECENT_RECORD_CHARS = 64 * 1024;
+
+/**
+ * What has not ended is also held in memory, and so are the newest records: a read outside a
+ * transaction costs as much as a write, and the path of a trivial cell needs none.
+ */
+export class Journal {
+  readonly #sql: SqlStorage;
+  readonly #recent = new Map<string, Execution>();
+  #openRows: Map<string, ExecutionRow> | null = null;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** False when the id or the idempotency key is taken; then nothing was written. */
+  insert(
+    row: Pick<ExecutionRow, "id" | "context" | "language" | "state" | "digest" | "queued_at">,
+    idempotencyKey: string | null,
+    request: CreateExecution,
+  ): boolean {
+    const json = JSON.stringify(request);
+    const open = this.#open();
+    const inserted = this.#sql
+      .exec<{ ordinal: number }>(
+        `INSERT INTO executions (id, context, language, state, idempotency_key, digest, queued_at, request)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING ordinal`,
+        row.id,
+        row.context,
+        row.language,
+        row.state,
+        idempotencyKey,
+        row.digest,
+        row.queued_at,
+        isBig(json) ? null : json,
+      )
+      .toArray()[0];
+    if (!inserted) return false;
+    if (isBig(json)) saveText(this.#sql, `${row.id}/request`, json);
+    const fresh = { started_at: null, last_seq: 0, position: 0, event_bytes: 0 };
+    open.set(row.id, { ...row, ...fresh, ordinal: inserted.ordinal });
+    return true;
+  }
+
+  remove(id: string): void {
+    this.#sql.exec("DELETE FROM executions WHERE id = ?", id);
+    this.#sql.exec("DELETE FROM big_text WHERE owner >= ? AND owner < ?", `${id}/`, `${id}0`);
+    this.#open().delete(id);
+    this.#recent.delete(id);
+  }
+
+  find(id: string): ExecutionRow | null {
+    return this.#open().get(id) ?? this.#one(`SELECT ${COLUMNS} FROM executions WHERE id = ?`, id);
+  }
+
+  findByKey(idempotencyKey: string): ExecutionRow | null {
+    return this.#one(`SELECT ${COLUMNS} FROM executions WHERE idempotency_key = ?`, idempotencyKey);
+  }
+
+  findOpen(id: string): ExecutionRow | null {
+    return this.#open().get(id) ?? null;
+  }
+
+  /** Executions that have not ended, oldest first; of one context, or of all. */
+  open(context?: string): ExecutionRow[] {
+    const rows = [...this.#open().values()];
+    return context === undefined ? rows : rows.filter((row) => row.context === context);
+  }
+
+  hasOpen(): boolean {
+    return this.#open().size > 0;
+  }
+
+  page(before: number | null, limit: number): ExecutionRow[] {
+    return this.#sql
+      .exec(
+        `SELECT ${COLUMNS} FROM executions WHERE ordinal < ? ORDER BY ordinal DESC LIMIT ?`,
+        before ?? Number.MAX_SAFE_INTEGER,
+        limit,
+      )
+      .toArray() as unknown as ExecutionRow[];
+  }
+
+  request(id: string): CreateExecution {
+    const { request } = this.#sql
+      .exec<{ request: string | null }>("SELECT request FROM executions WHERE id = ?", id)
+      .one();
+    return JSON.parse(loadText(this.#sql, `${id}/request`, request));
+  }
+
+  markSent(row: ExecutionRow): void {
+    this.#sql.exec("UPDATE executions SET state = 'sent' WHERE id = ?", row.id);
+    this.#open().set(row.id, { ...row, state: "sent" });
+  }
+
+  /** Continues the log with the next events. The row itself is written by `saveProgress` or `finish`. */
+  append(row: ExecutionRow, events: readonly KernelEvent[], now: number): ExecutionRow {
+    const json = JSON.stringify(events);
+    const first = row.position + 1;
+    const next: ExecutionRow = {
+      ...row,
+      last_seq: events.at(-1)!.seq,
+      position: row.position + events.length,
+      event_bytes: row.event_bytes + json.length,
+      started_at: row.started_at ?? now,
+    };
+    this.#sql.exec(
+      "INSERT INTO events VALUES (?, ?, ?, ?)",
+      row.id,
+      first,
+      next.position,
+      saveText(this.#sql, `${row.id}/events/${first}`, json),
+    );
+    return next;
+  }
+
+  saveProgress(row: ExecutionRow): void {
+    this.#sql.exec(
+      "UPDATE executions SET last_seq = ?, position = ?, event_bytes = ?, started_at = ? WHERE id = ?",
+      row.last_seq,
+      row.position,
+      row.event_bytes,
+      row.started_at,
+      row.id,
+    );
+    this.#open().set(row.id, row);
+  }
+
+  /** The batch that holds the first event after `position`. */
+  batchAfter(id: string, position: number): EventBatch | null {
+    const row = this.#sql
+      .exec<{ first: number; last: number; json: string | null }>(
+        "SELECT first, last, json FROM events WHERE execution = ? AND last > ? ORDER BY first LIMIT 1",
+        id,
+        position,
+      )
+      .toArray()[0];
+    if (!row) return null;
+    const json = loadText(this.#sql, `${id}/events/${row.first}`, row.json);
+    return { first: row.first, last: row.last, events: JSON.parse(json) };
+  }
+
+  *events(id: string): Generator<KernelEvent> {
+    for (let position = 0; ; ) {
+      const batch = this.batchAfter(id, position);
+      if (!batch) return;
+      yield* batch.events;
+      position = batch.last;
+    }
+  }
+
+  /** Writes the one terminal record, and with it how far the log came. */
+  finish(row: ExecutionRow, record: Execution): void {
+    const json = JSON.stringify(record);
+    // The request is not needed any more; its digest stays for the idempotency key.
+    const { request } = this.#sql
+      .exec<{ request: string | null }>(
+        `UPDATE executions SET state = 'done', last_seq = ?, position = ?, event_bytes = ?, started_at = ?, record = ?
+         WHERE id = ? RETURNING request`,
+        row.last_seq,
+        row.position,
+        row.event_bytes,
+        row.started_at,
+        saveText(this.#sql, `${row.id}/record`, json),
+        row.id,
+      )
+      .one();
+    if (request === null) this.#sql.exec("DELETE FROM big_text WHERE owner = ?", `${row.id}/request`);
+    else if (request.length > KEEP_REQUEST_CHARS)
+      this.#sql.exec("UPDATE executions SET request = '' WHERE id = ?", row.id);
+    this.#open().delete(row.id);
+    if (json.length > RECENT_RECORD_CHARS) return;
+    this.#recent.set(row.id, record);
+    if (this.#recent.size > RECENT_RECORDS) this.#recent.delete(this.#recent.keys().next().value!);
+  }
+
+  /** Null while it is open, and when there is none. */
+  record(id: string): Execution | null {
+    const recent = this.#recent.get(id);
+    if (recent) return recent;
+    const row = this.#sql
+      .exec<{ record: string | null }>("SELECT record FROM executions WHERE id = ? AND state = 'done'", id)
+      .toArray()[0];
+    return row ? JSON.parse(loadText(this.#sql, `${id}/record`, row.record)) : null;
+  }
+
+  /** Keeps the newest logs within bounds, then the newest records; what is open is never touched. */
+  prune(limits: { logBytes: number; logs: number; records: number }): void {
+    let bytes = 0;
+    let logs = 0;
+    const withLog = this.#sql
+      .exec<{ id: string; event_bytes: number }>(
+        "SELECT id, event_bytes FROM executions WHERE state = 'done' AND event_bytes > 0 ORDER BY ordinal DESC",
+      )
+      .toArray();
+    for (const row of withLog) {
+      bytes += row.event_bytes;
+      logs++;
+      if (bytes <= limits.logBytes && logs <= limits.logs) continue;
+      this.#sql.exec("DELETE FROM events WHERE execution = ?", row.id);
+      this.#sql.exec(
+        "DELETE FROM big_text WHERE owner >= ? AND owner < ?",
+        `${row.id}/events/`,
+        `${row.id}/events0`,
+      );
+      this.#sql.exec("UPDATE executions SET event_bytes = 0 WHERE id = ?", row.id);
+    }
+    const old = this.#sql
+      .exec<{ id: string }>(
+        "SELECT id FROM executions WHERE state = 'done' ORDER BY ordinal DESC LIMIT -1 OFFSET ?",
+        limits.records,
+      )
+      .toArray();
+    for (const { id } of old) {
+      this.#sql.exec("DELETE FROM events WHERE execution = ?", id);
+      this.remove(id);
+    }
+  }
+
+  /** Loaded at the first use: the tables are there only after the session was created. */
+  #open(): Map<string, ExecutionRow> {
+    this.#openRows ??= new Map(
+      (
+        this.#sql
+          .exec(`SELECT ${COLUMNS} FROM executions WHERE state != 'done' ORDER BY ordinal`)
+          .toArray() as unknown as ExecutionRow[]
+      ).map((row) => [row.id, row]),
+    );
+    return this.#openRows;
+  }
+
+  #one(query: string, ...bindings: SqlStorageValue[]): ExecutionRow | null {
+    return (this.#sql.exec(query, ...bindings).toArray()[0] as unknown as ExecutionRow | undefined) ?? null;
+  }
+}

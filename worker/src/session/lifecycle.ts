@@ -1,0 +1,388 @@
+/** @module A session's way from creation to its end: reservations, alarms, and what others must hear of it. */
+import {
+  type CreateSession,
+  type ErrorCode,
+  ErrorCodeSchema,
+  type Failure,
+  limitRefusal,
+  newId,
+  type SessionReport,
+} from "@sandbar/shared";
+import { type Answer, ok, type Refusal, refuse } from "../answer.ts";
+import { mirrorSession } from "../db/sessions.ts";
+import { createTimeoutMs, type Env } from "../env.ts";
+import { fleetObject } from "../rpc.ts";
+import { COMMAND_LIMIT_BYTES, type Executions, exceeds } from "./executions.ts";
+import { JOURNAL_SCHEMA, type Journal } from "./journal.ts";
+import { expiresAt, hasEnded, type LifeEvent, reasonToStop, transition } from "./machine.ts";
+import type { Outgoing } from "./outgoing.ts";
+import { describe, type Records, type SessionRecord } from "./record.ts";
+import { holdVolumes, letVolumesGo, volumesHost } from "./session-volumes.ts";
+import type { Signal } from "./signal.ts";
+import { fillSpec, hostMaxima } from "./spec.ts";
+
+export const SESSION_TOPIC = "session";
+
+const RETRY_MS = 5_000;
+const USAGE_MIRROR_MS = 60_000;
+const STOP_TIMEOUT_MS = 60_000;
+const KEEP_ENDED_MS = 30 * 24 * 3600_000;
+
+export interface NewSession {
+  readonly id: string;
+  readonly tenant: string;
+  readonly key: string;
+  readonly request: CreateSession;
+}
+
+export class Lifecycle {
+  readonly #storage: DurableObjectStorage;
+  readonly #env: Env;
+  readonly #records: Records;
+  readonly #journal: Journal;
+  readonly #executions: Executions;
+  readonly #outgoing: Outgoing;
+  readonly #signal: Signal;
+  readonly #listed = Promise.withResolvers<void>();
+  #alarmAt: number | null = null;
+  #settling: Promise<void> | null = null;
+  #driving: Promise<Refusal | null> | null = null;
+
+  constructor(
+    storage: DurableObjectStorage,
+    env: Env,
+    parts: { records: Records; journal: Journal; executions: Executions; outgoing: Outgoing; signal: Signal },
+  ) {
+    this.#storage = storage;
+    this.#env = env;
+    this.#records = parts.records;
+    this.#journal = parts.journal;
+    this.#executions = parts.executions;
+    this.#outgoing = parts.outgoing;
+    this.#signal = parts.signal;
+  }
+
+  /** Resolves once a host has the creation; a refusal leaves no trace of the session. */
+  async create(input: NewSession): Promise<Answer<null>> {
+    if (!this.#records.session) {
+      const now = Date.now();
+      const spec = fillSpec(input.request);
+      if (exceeds(JSON.stringify(spec), COMMAND_LIMIT_BYTES))
+        return refuse("PAYLOAD_TOO_LARGE", `The specification exceeds ${COMMAND_LIMIT_BYTES} bytes`);
+      this.#records.create(
+        {
+          ...input,
+          spec,
+          labels: input.request.labels ?? {},
+          state: "creating",
+          step: "reserve",
+          host_id: null,
+          image: null,
+          languages: [],
+          created_at: now,
+          stopping_at: null,
+          ended_at: null,
+          error: null,
+          dirty: false,
+          released: false,
+        },
+        JOURNAL_SCHEMA,
+      );
+      await this.#wakeAt(now + RETRY_MS);
+    }
+    const refusal = await this.#drive();
+    if (!refusal) return ok(null);
+    if (this.#records.session?.step === "reserve") {
+      this.#records.session = null;
+      await this.#storage.deleteAlarm();
+      await this.#storage.deleteAll();
+    }
+    return refusal;
+  }
+
+  /** Takes the creation's next steps, from wherever it was interrupted; many callers share one drive. */
+  #drive(): Promise<Refusal | null> {
+    this.#driving ??= this.#takeSteps().finally(() => {
+      this.#driving = null;
+    });
+    return this.#driving;
+  }
+
+  async #takeSteps(): Promise<Refusal | null> {
+    let session = this.#records.session;
+    if (session?.state !== "creating") return null;
+    if (session.step === "reserve") {
+      const { volumes } = session.spec;
+      const pinned = await volumesHost(this.#env, session.tenant, volumes);
+      if ("failure" in pinned) return pinned;
+      const reserved = await fleetObject(this.#env).reserve({
+        session: session.id,
+        tenant: session.tenant,
+        runtime: session.spec.runtime,
+        image: session.request.image ?? null,
+        memory_mb: session.request.limits?.memory_mb ?? null,
+        host: pinned.value,
+      });
+      if (this.#records.session?.state !== "creating") return null;
+      if ("failure" in reserved) return reserved;
+      const { host_id, default_limits } = reserved.value;
+      const filled = fillSpec(session.request, default_limits);
+      const tooMuch = limitRefusal(filled.limits, hostMaxima(default_limits));
+      if (tooMuch) {
+        await fleetObject(this.#env).release(session.id);
+        return refuse("LIMIT_EXCEEDED", tooMuch);
+      }
+      const held = await holdVolumes(this.#env, session, host_id, volumes);
+      if ("failure" in held) {
+        await fleetObject(this.#env).release(session.id);
+        return held;
+      }
+      if (this.#records.session?.state !== "creating") {
+        await letVolumesGo(this.#env, session.id, volumes);
+        return null;
+      }
+      session = this.#records.update({
+        host_id,
+        spec: { ...filled, ...held.value },
+        step: "dispatch",
+        dirty: true,
+      });
+      const { spec } = session;
+      this.#records.addContext({
+        id: newId("ctx"),
+        name: spec.runtime,
+        language: spec.runtime,
+        created_at: session.created_at,
+      });
+      this.#logStatus();
+      // Beside the host's work, not after it: the answer waits for D1 to have the session.
+      void this.settle();
+    }
+    if (session.step === "dispatch") {
+      const { tenant, spec } = session;
+      const sent = await this.#outgoing.send(
+        { type: "session.create", tenant, context: spec.runtime, spec },
+        "session.create",
+      );
+      if (this.#records.session?.state !== "creating") return null;
+      if ("failure" in sent) {
+        this.end("failed", { code: "SESSION_START_FAILED", detail: sent.failure.detail });
+        return null;
+      }
+      this.#records.update({ step: "wait" });
+      void this.settle();
+    }
+    return null;
+  }
+
+  /** What the host says of the session; true when the host should have nothing of it any more. */
+  hostReport(report: SessionReport): boolean {
+    const session = this.#records.session!;
+    switch (report.state) {
+      case "creating":
+        break;
+      case "ready":
+        this.#apply("ready", { languages: report.languages, image: report.image });
+        break;
+      case "failed":
+        this.end("failed", report.failure);
+        break;
+      case "died":
+        this.end("died", diedFailure(report.error));
+        break;
+      case "stopped":
+        this.end("stopped", null);
+        break;
+    }
+    return hasEnded(this.#records.session!.state) || session.state === "stopping";
+  }
+
+  /** The host is gone for good; of what it had not been sent we know that it did not run. */
+  hostLost(unsent: readonly string[]): void {
+    const never = new Set(unsent);
+    this.end("lost", { code: "HOST_LOST", detail: "The host was lost" }, (row) =>
+      row.state === "queued" || (never.has(row.id) && row.last_seq === 0)
+        ? { status: "died", code: "HOST_LOST" }
+        : { status: "unknown", code: "OUTCOME_UNKNOWN" },
+    );
+  }
+
+  async stop(reason: string): Promise<void> {
+    const session = this.#records.session!;
+    if (hasEnded(session.state)) return;
+    if (session.host_id === null) {
+      this.end("stopped", null);
+      return;
+    }
+    if (this.#apply("stop", { stopping_at: Date.now() }))
+      this.#executions.endQueued("interrupted", "SESSION_STOPPED", { variables: "lost", files: "lost" });
+    await this.#wakeAt(Date.now() + RETRY_MS);
+    await this.#sendStop(reason);
+  }
+
+  async #sendStop(reason: string): Promise<void> {
+    const sent = await this.#outgoing.send({ type: "session.stop", reason }, "session.stop");
+    // A host that was removed has nothing left to stop.
+    if ("failure" in sent) this.end("stopped", null);
+  }
+
+  end(
+    event: Exclude<LifeEvent, "ready" | "stop">,
+    failure: Failure | null,
+    ending?: Parameters<Executions["endAll"]>[0],
+  ): void {
+    const before = this.#records.session!;
+    if (!this.#apply(event, { ended_at: Date.now(), error: before.state === "stopping" ? null : failure }))
+      return;
+    const stopped = this.#records.session!.state === "stopped";
+    this.#executions.endAll(
+      ending ??
+        (() =>
+          stopped
+            ? { status: "interrupted", code: "SESSION_STOPPED" }
+            : { status: "died", code: "CONTAINER_DIED", detail: failure?.detail }),
+    );
+  }
+
+  #apply(event: LifeEvent, patch: Partial<SessionRecord>): boolean {
+    const next = transition(this.#records.session!.state, event);
+    if (!next) return false;
+    this.#records.update({ ...patch, state: next, dirty: true });
+    this.#logStatus();
+    void this.settle();
+    return true;
+  }
+
+  progress(step: string, detail: string): void {
+    this.#records.log("progress", { step, detail });
+    this.#signal.wake(SESSION_TOPIC);
+  }
+
+  #logStatus(): void {
+    this.#records.log(
+      "status",
+      describe(this.#records.session!, this.#records.activity, this.#journal.hasOpen()),
+    );
+    this.#signal.wake(SESSION_TOPIC);
+  }
+
+  /** Tells D1 and the fleet what they have not heard; what fails is tried again by the alarm. */
+  settle(): Promise<void> {
+    this.#settling ??= this.#settle()
+      .catch(async (error) => {
+        console.error("session not settled yet", this.#records.session?.id, error);
+        await this.#wakeAt(Date.now() + RETRY_MS);
+      })
+      .finally(() => {
+        this.#settling = null;
+      });
+    return this.#settling;
+  }
+
+  async #settle(): Promise<void> {
+    for (;;) {
+      const session = this.#records.session;
+      if (!session) return;
+      if (hasEnded(session.state) && !session.released) {
+        await letVolumesGo(this.#env, session.id, session.spec.volumes);
+        await fleetObject(this.#env).release(session.id);
+        this.#records.update({ released: true });
+      } else if (this.#records.unmirrored && session.host_id !== null) {
+        const { executions } = this.#records.activity;
+        await mirrorSession(this.#env.DB, session, this.#records.activity);
+        this.#records.mirrored(session, executions);
+        this.#listed.resolve();
+      } else return;
+    }
+  }
+
+  /** Resolves once lists can show the session, if only as it was a moment ago. */
+  get listed(): Promise<void> {
+    void this.settle();
+    return this.#listed.promise;
+  }
+
+  /** After an execution: D1's counters may lag, but not for long; and while it ran nobody looked at the idle time. */
+  async usageChanged(): Promise<void> {
+    const session = this.#records.session!;
+    const { last_used_at } = this.#records.activity;
+    const end = expiresAt({ ...session.spec, created_at: session.created_at, last_used_at });
+    await this.#wakeAt(Math.min(end, Date.now() + USAGE_MIRROR_MS));
+  }
+
+  /** The runtime gives an alarm up that failed a few times, so this one never fails. */
+  async alarm(): Promise<void> {
+    this.#alarmAt = null;
+    try {
+      await this.#tick(Date.now());
+    } catch (error) {
+      console.error("alarm", this.#records.session?.id, error);
+      await this.#wakeAt(Date.now() + RETRY_MS);
+    }
+  }
+
+  async #tick(now: number): Promise<void> {
+    let session = this.#records.session;
+    if (!session) return;
+    if (session.state === "creating") {
+      if (now >= session.created_at + createTimeoutMs(this.#env, session.spec)) {
+        this.end("failed", { code: "SESSION_START_FAILED", detail: "The session was not ready in time" });
+        await this.#sendStop("creation timeout").catch(() => undefined);
+      } else {
+        const refusal = await this.#drive();
+        if (refusal) this.end("failed", refusal.failure);
+      }
+    } else if (session.state === "ready") {
+      const times = {
+        ...session.spec,
+        created_at: session.created_at,
+        last_used_at: this.#records.activity.last_used_at,
+      };
+      const reason = reasonToStop(times, this.#journal.hasOpen(), now);
+      if (reason) await this.stop(reason);
+      else await this.#executions.redrive();
+    } else if (session.state === "stopping") {
+      if (now >= (session.stopping_at ?? now) + STOP_TIMEOUT_MS) this.end("stopped", null);
+      else await this.#sendStop("stop");
+    } else if (session.released && now >= (session.ended_at ?? now) + KEEP_ENDED_MS) {
+      this.#records.session = null;
+      await this.#storage.deleteAll();
+      return;
+    }
+    await this.settle();
+    session = this.#records.session!;
+    await this.#wakeAt(this.#nextAlarm(session, Date.now()));
+  }
+
+  #nextAlarm(session: SessionRecord, now: number): number {
+    switch (session.state) {
+      case "creating":
+        return Math.min(now + RETRY_MS, session.created_at + createTimeoutMs(this.#env, session.spec));
+      case "stopping":
+        return now + RETRY_MS;
+      case "ready": {
+        const { last_used_at } = this.#records.activity;
+        const end = expiresAt({ ...session.spec, created_at: session.created_at, last_used_at });
+        return this.#journal.hasOpen() ? now + 30_000 : Math.max(end, now + 10);
+      }
+      default:
+        return this.#records.unmirrored || !session.released
+          ? now + RETRY_MS
+          : (session.ended_at ?? now) + KEEP_ENDED_MS;
+    }
+  }
+
+  /** Moves the alarm only to an earlier time; on the hot path there is nearly always an earlier one. */
+  async #wakeAt(time: number): Promise<void> {
+    this.#alarmAt ??= (await this.#storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    if (time >= this.#alarmAt) return;
+    this.#alarmAt = time;
+    await this.#storage.setAlarm(time);
+  }
+}
+
+function diedFailure(error: { name: string; value: string }): Failure {
+  const code = ErrorCodeSchema.safeParse(error.name);
+  const known: ErrorCode = code.success ? code.data : "CONTAINER_DIED";
+  return { code: known, detail: error.value || "The container died" };
+}

@@ -1,0 +1,354 @@
+/**
+ * One session: the RPC surface. The session row is in `record`, executions in `executions` and `journal`,
+ * creation and end in `lifecycle`.
+ *
+ * @module
+ */
+import { DurableObject } from "cloudflare:workers";
+import type {
+  Context,
+  CreateSession,
+  Execution,
+  KernelEvent,
+  Language,
+  Outcome,
+  Session,
+  SessionReport,
+} from "@sandbar/shared";
+import { type Answer, ok, refuse } from "../answer.ts";
+import { executionWithLinks } from "../artifacts/links.ts";
+import type { Env } from "../env.ts";
+import { hostObject } from "../rpc.ts";
+import { newContext } from "./contexts.ts";
+import { executionSource, sessionSource } from "./events.ts";
+import { Executions, type ReportAnswer, type Submission } from "./executions.ts";
+import { Journal } from "./journal.ts";
+import { Lifecycle, type NewSession, SESSION_TOPIC } from "./lifecycle.ts";
+import { hasEnded } from "./machine.ts";
+import { Outgoing } from "./outgoing.ts";
+import { type ContextRow, describe, Records, type SessionRecord } from "./record.ts";
+import { Signal } from "./signal.ts";
+import { conflictsWith } from "./spec.ts";
+import { sseStream } from "./sse.ts";
+
+const STOP_WAIT_MS = 10_000;
+const SETTLE_WAIT_MS = 1_000;
+const READER_LIMIT = 256;
+const PAGE_LIMIT_CHARS = 4_000_000;
+
+export class SessionObject extends DurableObject<Env> {
+  readonly #records: Records;
+  readonly #journal: Journal;
+  readonly #outgoing: Outgoing;
+  readonly #executions: Executions;
+  readonly #lifecycle: Lifecycle;
+  readonly #signal = new Signal();
+  #readers = 0;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#records = new Records(ctx.storage.sql);
+    this.#journal = new Journal(ctx.storage.sql);
+    this.#outgoing = new Outgoing(env, this.#records);
+    this.#executions = new Executions(this.#records, this.#journal, this.#outgoing, this.#signal);
+    this.#lifecycle = new Lifecycle(ctx.storage, env, {
+      records: this.#records,
+      journal: this.#journal,
+      executions: this.#executions,
+      outgoing: this.#outgoing,
+      signal: this.#signal,
+    });
+    if (this.#records.session?.state === "ready")
+      ctx.waitUntil(this.#executions.redrive().catch((error) => console.error("redrive", error)));
+  }
+
+  async create(input: NewSession): Promise<Answer<Session>> {
+    const created = await this.#lifecycle.create(input);
+    return "failure" in created ? created : this.describe();
+  }
+
+  /** Waits until the creation has ended, one way or the other. */
+  async whenReady(): Promise<Answer<Session>> {
+    while (this.#records.session?.state === "creating") await this.#signal.wait(SESSION_TOPIC);
+    const session = this.#records.session;
+    await (session?.state === "ready" ? this.#soon(this.#lifecycle.listed) : this.#settled());
+    if (!session || session.state === "ready") return this.describe();
+    return session.error
+      ? { failure: session.error }
+      : refuse("SESSION_ENDED", `The session is ${session.state}`);
+  }
+
+  async describe(): Promise<Answer<Session>> {
+    return this.#with((session) => ok(this.#describe(session)));
+  }
+
+  /** The session if it lives, and which given fields it contradicts; null when the key is free. */
+  async match(request: CreateSession): Promise<{ session: Session; conflicts: string[] } | null> {
+    const session = this.#records.session;
+    if (!session || hasEnded(session.state) || session.state === "stopping") return null;
+    return { session: this.#describe(session), conflicts: conflictsWith(request, session.spec) };
+  }
+
+  async submit(submission: Submission): Promise<Answer<Execution>> {
+    return this.#with(async (session) => {
+      const accepted = await this.#executions.submit(session, submission);
+      return "failure" in accepted ? accepted : this.execution(accepted.value);
+    });
+  }
+
+  /** Submits and waits for the terminal record. */
+  async run(submission: Submission): Promise<Answer<Execution>> {
+    return this.#with(async (session) => {
+      const accepted = await this.#executions.submit(session, submission);
+      if ("failure" in accepted) return accepted;
+      const id = accepted.value;
+      while (this.#journal.findOpen(id)) await this.#signal.wait(id);
+      const record = this.#journal.record(id);
+      return record ? ok(record) : refuse("NOT_FOUND", "No such execution");
+    });
+  }
+
+  async execution(id: string): Promise<Answer<Execution>> {
+    return this.#with((session) => {
+      const row = this.#journal.find(id);
+      return row ? ok(this.#executions.describe(session, row)) : refuse("NOT_FOUND", "No such execution");
+    });
+  }
+
+  /** A page, newest first: at most `limit`, and fewer when they are large, since an answer has a largest size. */
+  async executions(
+    before: string | null,
+    limit: number,
+  ): Promise<Answer<{ data: Execution[]; more: boolean }>> {
+    return this.#with((session) => {
+      const last = before === null ? null : this.#journal.find(before);
+      if (before !== null && !last) return ok({ data: [], more: false });
+      const rows = this.#journal.page(last?.ordinal ?? null, limit + 1);
+      const data: Execution[] = [];
+      let chars = 0;
+      for (const row of rows.slice(0, limit)) {
+        const execution = this.#executions.describe(session, row);
+        chars += JSON.stringify(execution).length;
+        if (data.length > 0 && chars > PAGE_LIMIT_CHARS) break;
+        data.push(execution);
+      }
+      return ok({ data, more: data.length < rows.length });
+    });
+  }
+
+  async interrupt(execution: string): Promise<Answer<null>> {
+    return this.#with(() => this.#executions.interrupt(execution));
+  }
+
+  /** Server-sent events of one execution after a position; its artifacts' links lead to `origin`. */
+  async executionEvents(
+    id: string,
+    after: number,
+    origin: string,
+  ): Promise<Answer<ReadableStream<Uint8Array>>> {
+    return this.#with(({ tenant }) => {
+      if (!this.#journal.find(id)) return refuse("NOT_FOUND", "No such execution");
+      const reader = this.#newReader(id);
+      if ("failure" in reader) return reader;
+      const link = (execution: Execution) => executionWithLinks(this.env, { tenant, origin }, execution);
+      return ok(sseStream(executionSource(this.#journal, id, reader.value, link), after));
+    });
+  }
+
+  /** Server-sent events of the session's states and progress. */
+  async sessionEvents(after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
+    return this.#with(() => {
+      const reader = this.#newReader(SESSION_TOPIC);
+      return "failure" in reader ? reader : ok(sseStream(sessionSource(this.#records, reader.value), after));
+    });
+  }
+
+  #newReader(topic: string): Answer<{ wait: (ms: number) => Promise<boolean>; closed: () => void }> {
+    if (this.#readers >= READER_LIMIT)
+      return refuse("RATE_LIMITED", `The session has ${READER_LIMIT} open event streams`, {
+        retry_after_s: 1,
+      });
+    this.#readers++;
+    let open = true;
+    const closed = () => {
+      if (open) this.#readers--;
+      open = false;
+    };
+    return ok({ wait: (ms) => this.#signal.wait(topic, ms), closed });
+  }
+
+  async contexts(): Promise<Answer<Context[]>> {
+    return this.#with(() => ok(this.#records.contexts().map((row) => this.#describeContext(row))));
+  }
+
+  async createContext(
+    name: string,
+    language: Language,
+  ): Promise<Answer<{ context: Context; created: boolean }>> {
+    return this.#whenRunning(async (session) => {
+      const lookup = {
+        find: (wanted: string) => this.#records.context(wanted),
+        count: () => this.#records.contexts().length,
+      };
+      const made = newContext(session, name, language, lookup, Date.now());
+      if ("failure" in made) return made;
+      const { context, fresh } = made.value;
+      if (fresh) {
+        this.#records.addContext(context);
+        await this.#outgoing.send(
+          { type: "context.open", context: name, language },
+          `context.open:${context.id}`,
+        );
+      }
+      return ok({ context: this.#describeContext(context), created: fresh });
+    });
+  }
+
+  async restartContext(reference: string): Promise<Answer<Context>> {
+    return this.#withContext(reference, async (context) => {
+      const sent = await this.#outgoing.send(
+        { type: "context.restart", context: context.name },
+        `context.restart:${context.id}`,
+        true,
+      );
+      return "failure" in sent ? sent : ok(this.#describeContext(context));
+    });
+  }
+
+  async removeContext(reference: string): Promise<Answer<null>> {
+    return this.#withContext(reference, async (context) => {
+      this.#executions.endQueued(
+        "interrupted",
+        "INTERRUPTED",
+        { variables: "lost", files: "kept" },
+        context.name,
+      );
+      this.#records.removeContext(context.id);
+      return this.#outgoing.send(
+        { type: "context.close", context: context.name },
+        `context.close:${context.id}`,
+      );
+    });
+  }
+
+  /** What a context holds; of the session's own runtime when none is named. */
+  async state(reference: string | null): Promise<Answer<unknown>> {
+    return this.#whenRunning((session) => {
+      const context = this.#records.context(reference ?? session.spec.runtime);
+      return context ? this.ask("state", { context: context.name }) : refuse("NOT_FOUND", "No such context");
+    });
+  }
+
+  /** A question to the host that may simply fail. */
+  async ask(method: string, params: Record<string, unknown>, timeoutMs?: number): Promise<Answer<unknown>> {
+    return this.#whenRunning((session) => {
+      this.#records.touch(Date.now());
+      return hostObject(this.env, session.host_id!).call(session.id, method, params, timeoutMs);
+    });
+  }
+
+  /** Bytes are on their way in or out: that is use, too. */
+  async touch(): Promise<void> {
+    if (this.#records.session?.state === "ready") this.#records.touch(Date.now());
+  }
+
+  /** Where it runs, for whoever asks that host again and again. */
+  async hostInUse(): Promise<Answer<string>> {
+    return this.#whenRunning((session) => {
+      this.#records.touch(Date.now());
+      return ok(session.host_id!);
+    });
+  }
+
+  /** Ends the session and waits a while for the host to say so. */
+  async stop(reason: string): Promise<Answer<null>> {
+    return this.#with(async () => {
+      await this.#lifecycle.stop(reason);
+      const until = Date.now() + STOP_WAIT_MS;
+      while (this.#records.session && !hasEnded(this.#records.session.state)) {
+        const left = until - Date.now();
+        if (left <= 0 || !(await this.#signal.wait(SESSION_TOPIC, left))) break;
+      }
+      await this.#settled();
+      return ok(null);
+    });
+  }
+
+  /** From the HostObject: what a kernel said, and how it ended. Null when there is no such session. */
+  async report(
+    execution: string,
+    events: KernelEvent[],
+    outcome: Outcome | null,
+  ): Promise<ReportAnswer | null> {
+    if (!this.#records.session) return null;
+    const answer = this.#executions.report(execution, events, outcome);
+    if ("final" in answer && answer.final) await this.#lifecycle.usageChanged();
+    return answer;
+  }
+
+  /** From the HostObject: what became of the session there. True when nothing of it should be left there. */
+  async hostReport(report: SessionReport): Promise<boolean> {
+    return this.#records.session ? this.#lifecycle.hostReport(report) : true;
+  }
+
+  async hostLost(unsent: string[]): Promise<void> {
+    if (this.#records.session) this.#lifecycle.hostLost(unsent);
+  }
+
+  async progress(step: string, detail: string): Promise<void> {
+    if (this.#records.session) this.#lifecycle.progress(step, detail);
+  }
+
+  override async alarm(): Promise<void> {
+    await this.#lifecycle.alarm();
+  }
+
+  async #with<T>(use: (session: SessionRecord) => Answer<T> | Promise<Answer<T>>): Promise<Answer<T>> {
+    const session = this.#records.session;
+    return session ? use(session) : refuse("NOT_FOUND", "No such session");
+  }
+
+  async #whenRunning<T>(use: (session: SessionRecord) => Answer<T> | Promise<Answer<T>>): Promise<Answer<T>> {
+    return this.#with((session) => {
+      if (session.state === "creating") return refuse("SESSION_NOT_READY");
+      return session.state === "ready"
+        ? use(session)
+        : refuse("SESSION_ENDED", `The session is ${session.state}`);
+    });
+  }
+
+  async #withContext<T>(
+    reference: string,
+    use: (context: ContextRow) => Promise<Answer<T>>,
+  ): Promise<Answer<T>> {
+    return this.#whenRunning((): Answer<T> | Promise<Answer<T>> => {
+      const context = this.#records.context(reference);
+      return context ? use(context) : refuse("NOT_FOUND", "No such context");
+    });
+  }
+
+  #describe(session: SessionRecord): Session {
+    return describe(session, this.#records.activity, this.#journal.hasOpen());
+  }
+
+  #describeContext(row: ContextRow): Context {
+    const open = this.#journal.open(row.name);
+    return {
+      id: row.id,
+      name: row.name,
+      language: row.language,
+      created_at: new Date(row.created_at).toISOString(),
+      queued: open.filter(({ state }) => state === "queued").length,
+      running: open.find(({ state }) => state === "sent")?.id ?? null,
+    };
+  }
+
+  /** Lists read D1, so an answer waits for it, within reason. */
+  async #settled(): Promise<void> {
+    if (this.#records.unmirrored) await this.#soon(this.#lifecycle.settle());
+  }
+
+  async #soon(work: Promise<void>): Promise<void> {
+    await Promise.race([work, new Promise((resolve) => setTimeout(resolve, SETTLE_WAIT_MS))]);
+  }
+}

@@ -1,0 +1,208 @@
+/** @module The session's own row, its contexts and its progress log. */
+import type { CreateSession, Failure, Language, Session, SessionSpec } from "@sandbar/shared";
+import { BIG_TEXT_SCHEMA, loadText, saveText } from "./big-text.ts";
+import { expiresAt, hasEnded, type LifeState } from "./machine.ts";
+
+/** How far a creation has come: each step is written before it is taken, so that an alarm can take it again. */
+export type CreationStep = "reserve" | "dispatch" | "wait";
+
+export interface SessionRecord {
+  id: string;
+  tenant: string;
+  key: string;
+  request: CreateSession;
+  spec: SessionSpec;
+  labels: Record<string, string>;
+  state: LifeState;
+  step: CreationStep;
+  host_id: string | null;
+  image: string | null;
+  languages: Language[];
+  created_at: number;
+  stopping_at: number | null;
+  ended_at: number | null;
+  error: Failure | null;
+  /** D1 has not yet heard of the last change. */
+  dirty: boolean;
+  /** The fleet has its reservation back. */
+  released: boolean;
+}
+
+export interface Activity {
+  last_used_at: number;
+  executions: number;
+  execution_ms: number;
+  output_bytes: number;
+}
+
+export interface ContextRow {
+  id: string;
+  name: string;
+  language: Language;
+  created_at: number;
+}
+
+export interface LogEntry {
+  position: number;
+  event: "status" | "progress";
+  data: unknown;
+}
+
+const SCHEMA = [
+  "CREATE TABLE session (one INTEGER PRIMARY KEY CHECK (one = 1), json TEXT)",
+  // Written with every execution, so apart from the specification, which may be large.
+  `CREATE TABLE activity (one INTEGER PRIMARY KEY CHECK (one = 1), last_used_at INTEGER NOT NULL,
+     executions INTEGER NOT NULL, execution_ms INTEGER NOT NULL, output_bytes INTEGER NOT NULL,
+     mirrored_executions INTEGER NOT NULL)`,
+  `CREATE TABLE contexts (name TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, language TEXT NOT NULL,
+     created_at INTEGER NOT NULL)`,
+  "CREATE TABLE log (position INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, json TEXT NOT NULL)",
+  BIG_TEXT_SCHEMA,
+];
+
+const LOG_LIMIT = 500;
+
+export class Records {
+  readonly #sql: SqlStorage;
+  session: SessionRecord | null = null;
+  #activity: Activity = { last_used_at: 0, executions: 0, execution_ms: 0, output_bytes: 0 };
+  #mirroredExecutions = 0;
+  #contexts: ContextRow[] | null = null;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    // Merely asking an object that was never created must write nothing, so the tables come with `create`.
+    if (
+      sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'session'").toArray().length === 0
+    )
+      return;
+    const row = sql.exec<{ json: string | null }>("SELECT json FROM session").toArray()[0];
+    if (!row) return;
+    this.session = JSON.parse(loadText(sql, "session", row.json));
+    const { mirrored_executions, ...activity } = sql
+      .exec<Activity & Record<string, number> & { mirrored_executions: number }>(
+        "SELECT last_used_at, executions, execution_ms, output_bytes, mirrored_executions FROM activity",
+      )
+      .one();
+    this.#activity = activity;
+    this.#mirroredExecutions = mirrored_executions;
+  }
+
+  create(session: SessionRecord, moreSchema: readonly string[]): void {
+    for (const statement of [...SCHEMA, ...moreSchema]) this.#sql.exec(statement);
+    this.session = session;
+    this.#sql.exec(
+      "INSERT INTO session VALUES (1, ?)",
+      saveText(this.#sql, "session", JSON.stringify(session)),
+    );
+    this.#activity.last_used_at = session.created_at;
+    this.#sql.exec("INSERT INTO activity VALUES (1, ?, 0, 0, 0, 0)", session.created_at);
+  }
+
+  update(patch: Partial<SessionRecord>): SessionRecord {
+    const session = { ...this.session!, ...patch };
+    this.session = session;
+    this.#sql.exec("UPDATE session SET json = ?", saveText(this.#sql, "session", JSON.stringify(session)));
+    return session;
+  }
+
+  get activity(): Readonly<Activity> {
+    return this.#activity;
+  }
+
+  /** Counts use that needs no write: the execution that was just accepted keeps the session from being idle. */
+  use(now: number): void {
+    this.#activity.last_used_at = now;
+  }
+
+  /** Counts use; with an execution that ended, also what it cost. */
+  touch(now: number, ended?: { duration_ms: number; bytes: number }): void {
+    this.#activity.last_used_at = now;
+    if (ended) {
+      this.#activity.executions++;
+      this.#activity.execution_ms += Math.max(0, Math.round(ended.duration_ms));
+      this.#activity.output_bytes += ended.bytes;
+    }
+    const { last_used_at, executions, execution_ms, output_bytes } = this.#activity;
+    this.#sql.exec(
+      "UPDATE activity SET last_used_at = ?, executions = ?, execution_ms = ?, output_bytes = ?",
+      last_used_at,
+      executions,
+      execution_ms,
+      output_bytes,
+    );
+  }
+
+  /** D1 lags behind: a lifecycle change, or executions that it has not counted. */
+  get unmirrored(): boolean {
+    return this.session?.dirty === true || this.#mirroredExecutions !== this.#activity.executions;
+  }
+
+  mirrored(of: SessionRecord, executions: number): void {
+    this.#mirroredExecutions = executions;
+    this.#sql.exec("UPDATE activity SET mirrored_executions = ?", executions);
+    // Only if nothing changed while D1 was being written.
+    if (this.session === of && of.dirty) this.update({ dirty: false });
+  }
+
+  contexts(): ContextRow[] {
+    this.#contexts ??= this.#sql
+      .exec("SELECT id, name, language, created_at FROM contexts ORDER BY created_at, id")
+      .toArray() as unknown as ContextRow[];
+    return this.#contexts;
+  }
+
+  context(reference: string): ContextRow | null {
+    return this.contexts().find(({ name, id }) => name === reference || id === reference) ?? null;
+  }
+
+  addContext(context: ContextRow): void {
+    const { name, id, language, created_at } = context;
+    this.#sql.exec("INSERT INTO contexts VALUES (?, ?, ?, ?)", name, id, language, created_at);
+    this.#contexts = null;
+  }
+
+  removeContext(id: string): void {
+    this.#sql.exec("DELETE FROM contexts WHERE id = ?", id);
+    this.#contexts = null;
+  }
+
+  log(event: LogEntry["event"], data: unknown): void {
+    this.#sql.exec("INSERT INTO log (event, json) VALUES (?, ?)", event, JSON.stringify(data));
+    this.#sql.exec("DELETE FROM log WHERE position <= (SELECT max(position) FROM log) - ?", LOG_LIMIT);
+  }
+
+  logAfter(position: number): LogEntry[] {
+    return this.#sql
+      .exec<{ position: number; event: LogEntry["event"]; json: string }>(
+        "SELECT position, event, json FROM log WHERE position > ? ORDER BY position LIMIT 100",
+        position,
+      )
+      .toArray()
+      .map((row) => ({ position: row.position, event: row.event, data: JSON.parse(row.json) }));
+  }
+}
+
+export function describe(session: SessionRecord, activity: Readonly<Activity>, busy: boolean): Session {
+  const { spec } = session;
+  const last_used_at = activity.last_used_at;
+  return {
+    id: session.id,
+    key: session.key,
+    runtime: spec.runtime,
+    image: session.image ?? spec.image,
+    status: session.state === "ready" && busy ? "busy" : session.state,
+    host_id: session.host_id,
+    storage: spec.storage,
+    datasets: { access: spec.dataset_access },
+    network: spec.network,
+    limits: spec.limits,
+    labels: session.labels,
+    created_at: new Date(session.created_at).toISOString(),
+    last_used_at: new Date(last_used_at).toISOString(),
+    expires_at: hasEnded(session.state)
+      ? null
+      : new Date(expiresAt({ ...spec, created_at: session.created_at, last_used_at })).toISOString(),
+    ...(session.error ? { error: session.error } : {}),
+  };
+}

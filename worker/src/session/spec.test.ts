@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { canonical, conflictsWith, DEFAULT_LIMITS, fillSpec } from "./spec.ts";
+
+describe("a filled specification", () => {
+  it("has every default", () => {
+    expect(fillSpec({})).toEqual({
+      runtime: "python",
+      image: null,
+      storage: "TMPFS",
+      dataset_access: "NONE",
+      network: "none",
+      limits: DEFAULT_LIMITS,
+      dependencies: {},
+      env: {},
+      volumes: [],
+      idle_ttl_s: 1800,
+      max_lifetime_s: 7200,
+    });
+  });
+
+  it("prefers the caller's limits to the host's, and the host's to ours", () => {
+    const { limits } = fillSpec({ limits: { cpus: 2 } }, { cpus: 4, pids: 64 });
+    expect(limits).toEqual({ ...DEFAULT_LIMITS, cpus: 2, pids: 64 });
+  });
+
+  it("shrinks tmpfs with the memory unless the caller sets it", () => {
+    expect(fillSpec({ limits: { memory_mb: 128 } }).limits.tmpfs_mb).toBe(64);
+    expect(fillSpec({ limits: { memory_mb: 128, tmpfs_mb: 100 } }).limits.tmpfs_mb).toBe(100);
+  });
+
+  it("ignores defaults of a host that make no sense", () => {
+    expect(fillSpec({}, { memory_mb: -1 }).limits).toEqual(DEFAULT_LIMITS);
+  });
+});
+
+describe("a second request for a key", () => {
+  const spec = fillSpec({ env: { A: "1", B: "2" }, network: "egress", limits: { memory_mb: 256 } });
+
+  it("agrees when it gives less, or the same in another order", () => {
+    expect(conflictsWith({}, spec)).toEqual([]);
+    expect(conflictsWith({ env: { B: "2", A: "1" }, limits: { memory_mb: 256 } }, spec)).toEqual([]);
+  });
+
+  it("names each field in which it differs", () => {
+    expect(
+      conflictsWith(
+        { runtime: "r", network: "none", limits: { memory_mb: 1, pids: 256 }, env: {} } as never,
+        spec,
+      ),
+    ).toEqual(["runtime", "network", "limits.memory_mb", "env"]);
+  });
+
+  it("may have other labels and times to live", () => {
+    expect(conflictsWith({ labels: { a: "b" }, idle_ttl_s: 5, max_lifetime_s: 6 }, spec)).toEqual([]);
+  });
+});
+
+describe("canonical JSON", () => {
+  it("does not depend on the order of keys, but on that of arrays", () => {
+    expect(canonical({ b: [1, { d: 1, c: 2 }], a: 1 })).toBe(canonical({ a: 1, b: [1, { c: 2, d: 1 }] }));
+    expect(canonical([1, 2])).not.toBe(canonical([2, 1]));
+  });
+});

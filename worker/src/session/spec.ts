@@ -1,0 +1,77 @@
+/** @module From a request to a full specification, and whether two of them can share a session. */
+import {
+  type CreateSession,
+  IDLE_TTL_DEFAULT_S,
+  type Limits,
+  LimitsSchema,
+  MAX_LIFETIME_DEFAULT_S,
+  type SessionSpec,
+  TIMEOUT_DEFAULT_S,
+} from "@sandbar/shared";
+
+export const DEFAULT_LIMITS: Limits = {
+  memory_mb: 1024,
+  cpus: 1,
+  pids: 256,
+  tmpfs_mb: 256,
+  timeout_s: TIMEOUT_DEFAULT_S,
+};
+
+export function fillSpec(request: CreateSession, hostDefaults?: Record<string, number>): SessionSpec {
+  const usual = LimitsSchema.safeParse({ ...DEFAULT_LIMITS, ...hostDefaults });
+  const limits = { ...(usual.success ? usual.data : DEFAULT_LIMITS), ...request.limits };
+  // tmpfs counts against the memory limit, so a small session gets a small one.
+  if (request.limits?.tmpfs_mb === undefined)
+    limits.tmpfs_mb = Math.max(1, Math.min(limits.tmpfs_mb, Math.floor(limits.memory_mb / 2)));
+  return {
+    runtime: request.runtime ?? "python",
+    image: request.image ?? null,
+    storage: request.storage ?? "TMPFS",
+    dataset_access: request.datasets?.access ?? "NONE",
+    network: request.network ?? "none",
+    limits,
+    dependencies: request.dependencies ?? {},
+    env: request.env ?? {},
+    volumes: request.volumes ?? [],
+    idle_ttl_s: request.idle_ttl_s ?? IDLE_TTL_DEFAULT_S,
+    max_lifetime_s: request.max_lifetime_s ?? MAX_LIFETIME_DEFAULT_S,
+  };
+}
+
+/** A host tells its maxima beside its defaults, as `max_<limit>`. */
+export function hostMaxima(hostLimits: Record<string, number> = {}): Partial<Limits> {
+  return Object.fromEntries(
+    Object.keys(DEFAULT_LIMITS).flatMap((name) => {
+      const most = hostLimits[`max_${name}`];
+      return most === undefined ? [] : [[name, most]];
+    }),
+  );
+}
+
+/** The fields that the request gives and the session has otherwise. Fields left out agree with anything. */
+export function conflictsWith(request: CreateSession, spec: SessionSpec): string[] {
+  const differing: string[] = [];
+  const compare = (field: string, wanted: unknown, has: unknown) => {
+    if (wanted !== undefined && canonical(wanted) !== canonical(has)) differing.push(field);
+  };
+  compare("runtime", request.runtime, spec.runtime);
+  compare("image", request.image, spec.image);
+  compare("storage", request.storage, spec.storage);
+  compare("datasets.access", request.datasets?.access, spec.dataset_access);
+  compare("network", request.network, spec.network);
+  for (const [name, wanted] of Object.entries(request.limits ?? {}))
+    compare(`limits.${name}`, wanted, spec.limits[name as keyof Limits]);
+  compare("dependencies", request.dependencies, spec.dependencies);
+  compare("env", request.env, spec.env);
+  compare("volumes", request.volumes, spec.volumes);
+  return differing;
+}
+
+/** JSON that does not depend on the order of keys. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+      : inner,
+  );
+}

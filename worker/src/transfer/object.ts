@@ -1,0 +1,66 @@
+/**
+ * Transfers: each joins two requests under a grant, a secret that works once for each side. A few objects share all grants,
+ * since each object leaves a database file on one machine, used or not. Nothing is stored: with the object a transfer ends.
+ *
+ * @module
+ */
+import { DurableObject } from "cloudflare:workers";
+import type { Env } from "../env.ts";
+import { sessionObject } from "../rpc.ts";
+import { drain, Joint, type Side, type TransferPlan } from "./joint.ts";
+
+const UNUSED_MS = 60_000;
+const TOUCH_MS = 60_000;
+
+export class TransferObject extends DurableObject<Env> {
+  readonly #joints = new Map<string, Joint>();
+
+  /** Before anybody hears of the grant. */
+  async open(grant: string, plan: TransferPlan): Promise<void> {
+    const joint = new Joint(plan);
+    this.#joints.set(grant, joint);
+    setTimeout(() => {
+      if (!joint.running) this.#end(grant, "nobody came");
+    }, plan.unusedMs ?? UNUSED_MS);
+  }
+
+  /** The call that was to bring the other side has failed. */
+  async cancel(grant: string): Promise<void> {
+    this.#end(grant, "cancelled");
+  }
+
+  /** The host of the URL is who comes, the path is the grant. */
+  override async fetch(request: Request): Promise<Response> {
+    const { hostname, pathname } = new URL(request.url);
+    const side = hostname as Side;
+    const grant = pathname.slice(1);
+    const joint = this.#joints.get(grant);
+    if (request.method === "GET" && joint?.mayTake(side)) {
+      const answer = await joint.take();
+      this.#forget(grant, joint);
+      return answer;
+    }
+    if (request.method === "PUT" && joint?.mayGive(side)) {
+      const touching = setInterval(() => void this.#touch(joint.plan), TOUCH_MS);
+      const answer = await joint.give(request);
+      clearInterval(touching);
+      this.#forget(grant, joint);
+      return answer;
+    }
+    await drain(request.body);
+    return new Response("No such transfer", { status: 404 });
+  }
+
+  async #touch({ tenant, sessions }: TransferPlan): Promise<void> {
+    await Promise.all(sessions.map((id) => sessionObject(this.env, tenant, id).touch())).catch(() => {});
+  }
+
+  #end(grant: string, reason: string): void {
+    this.#joints.get(grant)?.end(reason);
+    this.#joints.delete(grant);
+  }
+
+  #forget(grant: string, joint: Joint): void {
+    if (joint.over && this.#joints.get(grant) === joint) this.#joints.delete(grant);
+  }
+}

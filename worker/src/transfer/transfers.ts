@@ -1,0 +1,140 @@
+/** @module Bytes between a client, sessions and stored content, each by a grant of its own. */
+import {
+  type OpenedFile,
+  OpenedFileSchema,
+  SandbarError,
+  type WrittenFile,
+  WrittenFileSchema,
+} from "@sandbar/shared";
+import { type Answer, unwrap } from "../answer.ts";
+import { maxBodyBytes } from "../artifacts/settings.ts";
+import type { Env } from "../env.ts";
+import { sessionObject } from "../rpc.ts";
+import { newSecret } from "../tokens.ts";
+import type { Side } from "./joint.ts";
+
+/** A read is answered when its first byte could be sent, a write when its last one is written. */
+const READ_ANSWER_MS = 70_000;
+const WRITE_ANSWER_MS = 6 * 3600_000;
+
+export const GRANT = /^grt_[A-Za-z0-9_-]{43}$/;
+
+/** The object of a grant: one of 64, by the secret's first character. */
+export const transferObject = (env: Env, grant: string) => env.TRANSFERS.getByName(grant.slice(0, 5));
+
+type Params = Record<string, unknown>;
+
+export class Transfers {
+  readonly #env: Env;
+  readonly #tenant: string;
+
+  constructor(env: Env, tenant: string) {
+    this.#env = env;
+    this.#tenant = tenant;
+  }
+
+  /** A file or folder of a session, for the client. */
+  async download(
+    session: string,
+    params: Params,
+  ): Promise<{ opened: OpenedFile; body: ReadableStream | null }> {
+    const { grant, object } = await this.#open("agent", "client", [session]);
+    const bytes = object.fetch(`http://client/${grant}`);
+    bytes.catch(() => {});
+    const opened = OpenedFileSchema.parse(
+      await this.#ask(session, "files.read", { ...params, grant }, READ_ANSWER_MS, () =>
+        object.cancel(grant),
+      ),
+    );
+    if (opened.unsatisfiable || opened.not_modified) {
+      await object.cancel(grant);
+      return { opened, body: null };
+    }
+    return { opened, body: await bodyOf(bytes) };
+  }
+
+  /** Server-sent events that a session's host makes. */
+  async follow(session: string, params: Params): Promise<ReadableStream> {
+    const { grant, object } = await this.#open("agent", "client", [session]);
+    const bytes = object.fetch(`http://client/${grant}`);
+    bytes.catch(() => {});
+    await this.#ask(session, "files.watch", { ...params, grant }, READ_ANSWER_MS, () => object.cancel(grant));
+    return bodyOf(bytes);
+  }
+
+  /** The client's bytes, or stored ones, into a session. `size` is null when the giver does not know. */
+  async upload(
+    session: string,
+    method: "files.write" | "files.untar",
+    params: Params,
+    body: ReadableStream<Uint8Array> | null,
+    size: number | null,
+  ): Promise<WrittenFile> {
+    const { grant, object } = await this.#open("client", "agent", [session], size);
+    const given = object.fetch(`http://client/${grant}`, { method: "PUT", body });
+    given.catch(() => {});
+    const asked = { ...params, ...(size === null ? {} : { size }), grant };
+    try {
+      return WrittenFileSchema.parse(
+        await this.#ask(session, method, asked, WRITE_ANSWER_MS, () => object.cancel(grant)),
+      );
+    } catch (error) {
+      // The giver is let go first, and it may know better why the bytes ended.
+      const status = await given.then(
+        (response) => response.status,
+        () => 0,
+      );
+      if (status === 413) throw tooLarge(maxBodyBytes(this.#env));
+      throw error;
+    }
+  }
+
+  /** From one session's host to another's, or to the same; a folder goes as an archive. */
+  async copy(from: string, path: Params, to: string, destination: Params): Promise<WrittenFile> {
+    const { grant, object } = await this.#open("agent", "agent", [from, to]);
+    const cancel = () => object.cancel(grant);
+    const read = { ...path, follow: true, grant };
+    const { type, length } = OpenedFileSchema.parse(
+      await this.#ask(from, "files.read", read, READ_ANSWER_MS, cancel),
+    );
+    const method = type === "file" ? "files.write" : "files.untar";
+    const write = { ...destination, grant, ...(type === "file" ? { size: length } : {}) };
+    return WrittenFileSchema.parse(await this.#ask(to, method, write, WRITE_ANSWER_MS, cancel));
+  }
+
+  async #open(giver: Side, taker: Side, sessions: readonly string[], size: number | null = null) {
+    const grant = newSecret("grt_");
+    const object = transferObject(this.#env, grant);
+    const maxBytes = giver === "client" ? maxBodyBytes(this.#env) : Number.MAX_SAFE_INTEGER;
+    await object.open(grant, { giver, taker, tenant: this.#tenant, sessions, size, maxBytes });
+    return { grant, object };
+  }
+
+  async #ask(
+    session: string,
+    method: string,
+    params: Params,
+    timeoutMs: number,
+    onRefusal: () => Promise<void>,
+  ): Promise<unknown> {
+    const answer: Answer<unknown> = await sessionObject(this.#env, this.#tenant, session)
+      .ask(method, params, timeoutMs)
+      .catch(async (error) => {
+        await onRefusal();
+        throw error;
+      });
+    if ("failure" in answer) await onRefusal();
+    return unwrap(answer);
+  }
+}
+
+export function tooLarge(most: number): SandbarError {
+  return new SandbarError("PAYLOAD_TOO_LARGE", `A request's body may have ${most} bytes`);
+}
+
+async function bodyOf(bytes: Promise<Response>): Promise<ReadableStream> {
+  const response = await bytes;
+  if (response.status !== 200 || !response.body)
+    throw new SandbarError("TRANSFER_FAILED", "The host did not bring the bytes");
+  return response.body;
+}
