@@ -150,7 +150,8 @@ describe("the sandbar command on the real product", () => {
   /** The command with a real terminal, typed to as a person would. */
   function startOnTty(args: string[]) {
     const words = [process.execPath, join(REPO, "sdk/src/cli/main.ts"), ...args].map((word) => `'${word}'`);
-    const child = spawn("script", ["-qefc", words.join(" "), "/dev/null"], {
+    // Without `exec` a shell stays between, and dash ends with 130 once a Ctrl-C has passed it.
+    const child = spawn("script", ["-qefc", `exec ${words.join(" ")}`, "/dev/null"], {
       cwd: folder,
       env: {
         ...process.env,
