@@ -1,8 +1,9 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import type { Execution } from "@sandbar/shared";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { SessionObject } from "../../worker/src/session/object.ts";
 import { bindings, Client } from "./client.ts";
-import { type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
+import { echo, type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
 
 let daemon: FakeDaemon;
 let client: Client;
@@ -156,6 +157,77 @@ describe("losing an object in mid-cell", () => {
     const again = await client.execute(session, "cell", { "Idempotency-Key": "mid" });
     expect(again.body).toEqual(first);
     expect(daemon.ran.size).toBe(1);
+  });
+
+  it("the SessionObject is reset while callers wait in its queue: each runs once", async () => {
+    const { execution, waiting } = await inMidCell();
+    const queued = ["one", "two", "three"].map((code) => client.execute(session, code));
+    await until(async () => {
+      const path = `/v1/sessions/${session}/contexts`;
+      const { body } = await client.call<{ data: { queued: number }[] }>("GET", path);
+      return body.data[0]!.queued === 3;
+    });
+    daemon.onRun = echo(daemon);
+    await runInDurableObject(sessionStub(), (_, ctx) => ctx.abort("test")).catch(() => undefined);
+    finish(execution);
+    expect((await waiting).body.status).toBe("ok");
+    expect((await Promise.all(queued)).map(({ body }) => body.stdout)).toEqual(["one", "two", "three"]);
+    expect(daemon.ran.size).toBe(4);
+  });
+
+  it("the HostObject is lost with the answer that held the next run: that run comes all the same, once", async () => {
+    const { execution, waiting } = await inMidCell();
+    const next = client.execute(session, "next");
+    await until(async () => {
+      const { body } = await client.call<{ data: Execution[] }>("GET", `/v1/sessions/${session}/executions`);
+      return body.data.length === 2;
+    });
+    daemon.onRun = echo(daemon);
+    // The report itself arrives; its answer finds no HostObject any more.
+    const events = printed("before ", "after").slice(2);
+    await runInDurableObject(sessionStub(), (object) =>
+      (object as SessionObject).report(execution, events, outcome({ last_seq: 3 })),
+    );
+    expect((await waiting).body.stdout).toBe("before after");
+    expect(daemon.ran.size).toBe(1);
+    finish(execution);
+    expect((await next).body).toMatchObject({ status: "ok", stdout: "next" });
+    expect(daemon.ran.size).toBe(2);
+  });
+
+  it("an interrupt never overtakes the run that travels in an answer", async () => {
+    const { execution } = await inMidCell();
+    const { body } = await client.submit(session, "next");
+    const events = printed("before ", "after").slice(2);
+    const interrupting = await runInDurableObject(sessionStub(), async (object) => {
+      const session = object as SessionObject;
+      // The answer with the run is on its way, and takes its time.
+      const answer = await session.report(execution, events, outcome({ last_seq: 3 }));
+      await session.interrupt(body.id);
+      return answer;
+    });
+    expect(interrupting).toMatchObject({ next: { command: { type: "run", execution: body.id } } });
+    await daemon.waitFor("command", ({ command }) => command.type === "interrupt");
+    const kinds = daemon.commands.map(
+      ({ command }) => "execution" in command && [command.type, command.execution],
+    );
+    expect(kinds.slice(-2)).toEqual([
+      ["run", body.id],
+      ["interrupt", body.id],
+    ]);
+  });
+
+  it("the HostObject hibernates between two restarts of a context: both are carried out", async () => {
+    const restart = () => client.call("POST", `/v1/sessions/${session}/contexts/python/restart`);
+    await client.execute(session, "1");
+    const restarts = () => daemon.commands.filter(({ command }) => command.type === "context.restart");
+    expect((await restart()).status).toBe(202);
+    await until(() => restarts().length === 1);
+    await evictDurableObject(hostStub());
+    expect((await restart()).status).toBe(202);
+    await until(() => restarts().length === 2);
+    const numbers = daemon.commands.map(({ n }) => n);
+    expect(new Set(numbers).size).toBe(numbers.length);
   });
 
   it("a run that was never handed over is handed over after the reset", async () => {

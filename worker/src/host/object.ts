@@ -64,6 +64,7 @@ export class HostObject extends DurableObject<Env> {
     this.#placed = new Placed(ctx.storage.sql);
     this.#relay = new Relay(env, this.#placed, this.#outbox, {
       send: (frame) => this.#send(frame),
+      command: (session, { dedupe, command }) => this.#command(session, dedupe, command),
       stop: (session) => this.#command(session, "session.stop", { type: "session.stop", reason: "ended" }),
     });
     const meta = this.#meta.value;

@@ -7,8 +7,8 @@
 import type { Command } from "@sandbar/shared";
 
 export const OUTBOX_SCHEMA = [
-  `CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, dedupe TEXT NOT NULL,
-     command TEXT NOT NULL, sent INTEGER NOT NULL, UNIQUE (session, dedupe))`,
+  `CREATE TABLE outbox (n INTEGER PRIMARY KEY, session TEXT NOT NULL, dedupe TEXT NOT NULL, command TEXT NOT NULL,
+     sent INTEGER NOT NULL)`,
 ];
 
 /** Beyond this the host is not taking commands, and more of them help nobody. */
@@ -22,6 +22,9 @@ export interface OutboxRow {
 
 export class Outbox {
   readonly #sql: SqlStorage;
+  /** What waits for its acknowledgement, by session and purpose: a second one of the same is not put. */
+  #waiting: Map<string, number> | null = null;
+  #lastN = 0;
   #ackedTo = 0;
   #flushedTo = 0;
   /** Whether a creation was acknowledged decides if a session has died, so those are deleted at once. */
@@ -33,21 +36,23 @@ export class Outbox {
 
   /** The new row, or null when the same command waits already. */
   put(session: string, dedupe: string, command: Command, sent: boolean): OutboxRow | null {
+    const waiting = this.#load();
+    const purpose = purposeOf(session, dedupe);
+    // One that was acknowledged has been carried out, and may be wanted again.
+    if ((waiting.get(purpose) ?? 0) > this.#ackedTo) return null;
+    const n = ++this.#lastN;
+    this.#sql.exec(
+      "INSERT INTO outbox VALUES (?, ?, ?, ?, ?)",
+      n,
+      session,
+      dedupe,
+      JSON.stringify(command),
+      sent ? 1 : 0,
+    );
     this.flush();
-    const rows = this.#sql
-      .exec<{ n: number }>(
-        // A conflict would use up a number, and the daemon would wait for the command that never had it.
-        `INSERT INTO outbox (session, dedupe, command, sent)
-         SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM outbox WHERE session = ?1 AND dedupe = ?2) RETURNING n`,
-        session,
-        dedupe,
-        JSON.stringify(command),
-        sent ? 1 : 0,
-      )
-      .toArray();
-    if (!rows[0]) return null;
-    if (command.type === "session.create") this.#creations.add(rows[0].n);
-    return { n: rows[0].n, session, command };
+    waiting.set(purpose, n);
+    if (command.type === "session.create") this.#creations.add(n);
+    return { n, session, command };
   }
 
   /** Acknowledges every command up to `n`. */
@@ -59,9 +64,17 @@ export class Outbox {
     if (created || n - this.#flushedTo >= 256) this.flush();
   }
 
+  /** The last row stays as an empty one when it is done with: its number must not be given out again. */
   flush(): void {
     if (this.#ackedTo === this.#flushedTo) return;
-    this.#sql.exec("DELETE FROM outbox WHERE n <= ?", this.#ackedTo);
+    const waiting = this.#load();
+    for (const [purpose, n] of waiting) {
+      if (n > this.#ackedTo) break;
+      waiting.delete(purpose);
+    }
+    this.#sql.exec("DELETE FROM outbox WHERE n <= ? AND n < ?", this.#ackedTo, this.#lastN);
+    if (this.#ackedTo >= this.#lastN)
+      this.#sql.exec("UPDATE outbox SET dedupe = '', command = '' WHERE n = ?", this.#lastN);
     this.#flushedTo = this.#ackedTo;
   }
 
@@ -72,13 +85,12 @@ export class Outbox {
 
   /** The lowest number that may still come. */
   nextN(): number {
+    this.#load();
     this.flush();
-    const row = this.#sql
-      .exec<{ first: number | null; last: number | null }>(
-        "SELECT (SELECT min(n) FROM outbox) AS first, (SELECT seq FROM sqlite_sequence WHERE name = 'outbox') AS last",
-      )
+    const { first } = this.#sql
+      .exec<{ first: number | null }>("SELECT min(n) AS first FROM outbox WHERE command != ''")
       .one();
-    return row.first ?? (row.last ?? 0) + 1;
+    return first ?? this.#lastN + 1;
   }
 
   /** Everything unacknowledged in order, marked as sent before it is handed out. */
@@ -88,7 +100,7 @@ export class Outbox {
     for (let n = 0; ; ) {
       const row = this.#sql
         .exec<{ n: number; session: string; command: string }>(
-          "SELECT n, session, command FROM outbox WHERE n > ? ORDER BY n LIMIT 1",
+          "SELECT n, session, command FROM outbox WHERE n > ? AND command != '' ORDER BY n LIMIT 1",
           n,
         )
         .toArray()[0];
@@ -127,9 +139,26 @@ export class Outbox {
   void(session: string): void {
     const stop: Command = { type: "session.stop", reason: "ended" };
     this.#sql.exec(
-      "UPDATE outbox SET command = ?, dedupe = 'void:' || n WHERE session = ?",
+      "UPDATE outbox SET command = ?, dedupe = 'void:' || n WHERE session = ? AND command != ''",
       JSON.stringify(stop),
       session,
     );
+    this.#waiting = null;
+  }
+
+  /** Loaded at the first use: the table is there only after the host has said its first hello. */
+  #load(): Map<string, number> {
+    if (this.#waiting) return this.#waiting;
+    this.#waiting = new Map();
+    const rows = this.#sql.exec<{ n: number; session: string; dedupe: string }>(
+      "SELECT n, session, dedupe FROM outbox ORDER BY n",
+    );
+    for (const { n, session, dedupe } of rows) {
+      this.#lastN = n;
+      if (dedupe !== "") this.#waiting.set(purposeOf(session, dedupe), n);
+    }
+    return this.#waiting;
   }
 }
+
+const purposeOf = (session: string, dedupe: string) => `${session} ${dedupe}`;

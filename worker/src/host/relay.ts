@@ -2,6 +2,8 @@
 import type { HostFrame, ServerFrame, SessionReport } from "@sandbar/shared";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
+import type { ReportAnswer } from "../session/executions.ts";
+import type { Envelope } from "../session/outgoing.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Placed } from "./placed.ts";
 
@@ -9,6 +11,8 @@ type Frame<T extends HostFrame["t"]> = Extract<HostFrame, { t: T }>;
 
 export interface RelayLink {
   send(frame: ServerFrame): void;
+  /** Puts a command into the outbox and on the socket. */
+  command(session: string, envelope: Envelope): void;
   /** Orders the daemon to remove a session that has ended or that nobody knows. */
   stop(session: string): void;
 }
@@ -28,13 +32,18 @@ export class Relay {
 
   async report({ session, execution, events, outcome }: Frame<"report">): Promise<void> {
     const object = this.#object(session);
-    const answer = (await object?.report(execution, events, outcome)) ?? {
+    const answer: ReportAnswer = (await object?.report(execution, events, outcome)) ?? {
       // Nobody will ever read this; the daemon need not keep it.
       ack: events.at(-1)?.seq ?? 0,
       final: outcome !== null,
     };
-    if ("resend" in answer) this.#link.send({ t: "resend", session, execution, seq: answer.resend });
-    else this.#link.send({ t: "ack", session, execution, seq: answer.ack, final: answer.final });
+    if ("resend" in answer) {
+      this.#link.send({ t: "resend", session, execution, seq: answer.resend });
+      return;
+    }
+    // The next run first: somebody waits for it.
+    if (answer.next) this.#link.command(session, answer.next);
+    this.#link.send({ t: "ack", session, execution, seq: answer.ack, final: answer.final });
   }
 
   async session(session: string, report: SessionReport): Promise<void> {

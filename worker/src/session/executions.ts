@@ -15,7 +15,7 @@ import { continueLog } from "./continuation.ts";
 import { finishedExecution, openExecution, ownOutcome } from "./execution-record.ts";
 import type { ExecutionRow, Journal } from "./journal.ts";
 import { refusalToRun } from "./machine.ts";
-import type { Outgoing } from "./outgoing.ts";
+import type { Envelope, Outgoing } from "./outgoing.ts";
 import type { Records, SessionRecord } from "./record.ts";
 import type { Signal } from "./signal.ts";
 
@@ -35,7 +35,8 @@ export interface Submission {
   readonly digest: string;
 }
 
-export type ReportAnswer = { ack: number; final: boolean } | { resend: number };
+/** `next` is the run that the report made room for. */
+export type ReportAnswer = { ack: number; final: boolean; next?: Envelope } | { resend: number };
 
 export class Executions {
   readonly #records: Records;
@@ -53,13 +54,20 @@ export class Executions {
     this.#signal = signal;
   }
 
-  /** The execution's id: the given one, or that of the earlier request with the same key. */
-  async submit(session: SessionRecord, submission: Submission): Promise<Answer<string>> {
+  /**
+   * The execution's id: the given one, or that of the earlier request with the same key. A caller that is `waiting`
+   * for the end makes the request again when this object is reset, so one without a key may wait in memory.
+   */
+  async submit(session: SessionRecord, submission: Submission, waiting = false): Promise<Answer<string>> {
     const { execution: id, idempotency_key, digest } = submission;
     const prepared = this.#prepare(session, submission);
     if ("value" in prepared) {
       const { context, fresh, command, row } = prepared.value;
-      if (this.#journal.insert(row, idempotency_key, submission.request)) {
+      const inserted =
+        waiting && row.state === "queued" && idempotency_key === null
+          ? this.#journal.hold(row, submission.request)
+          : this.#journal.insert(row, idempotency_key, submission.request);
+      if (inserted) {
         if (fresh) this.#records.addContext(context);
         this.#records.use(row.queued_at);
         const accepting = this.#handOver(id, row.state === "sent" ? command : null);
@@ -105,7 +113,7 @@ export class Executions {
   async #handOver(id: string, command: Command | null): Promise<Answer<string>> {
     let refusal: Answer<null> | null = null;
     try {
-      if (command) refusal = await this.#outgoing.send(command, `run:${id}`, true);
+      if (command) refusal = await this.#outgoing.send(command, runOf(id), true);
       else if (!(await this.#outgoing.hostIsReachable()))
         refusal = refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
     } catch (error) {
@@ -124,32 +132,39 @@ export class Executions {
 
   /** Sends what was marked as sent and never spoke; the host ignores what it has. */
   redrive(): Promise<unknown> {
-    const silent = this.#journal.open().filter((row) => row.state === "sent" && row.last_seq === 0);
-    return Promise.all(
-      silent
-        .filter((row) => !this.#accepting.has(row.id))
-        .map((row) => this.#outgoing.send(this.#command(row), `run:${row.id}`)),
-    );
+    return Promise.all(this.#silent().map(({ command, dedupe }) => this.#outgoing.send(command, dedupe)));
+  }
+
+  #silent(context?: string): Envelope[] {
+    return this.#journal
+      .open(context)
+      .filter(({ id, state, last_seq }) => state === "sent" && last_seq === 0 && !this.#accepting.has(id))
+      .map((row) => ({ dedupe: runOf(row.id), command: this.#command(row) }));
   }
 
   report(id: string, events: readonly KernelEvent[], outcome: Outcome | null): ReportAnswer {
+    this.#outgoing.heard(runOf(id));
     const row = this.#journal.find(id);
     const reported = Math.max(events.at(-1)?.seq ?? 0, outcome?.last_seq ?? 0);
     // A record that stands is never changed, and an execution that nobody remembers has no reader.
     if (!row) return { ack: reported, final: outcome !== null };
-    if (row.state === "done") return { ack: Math.max(row.last_seq, reported), final: outcome !== null };
-    const next = continueLog(row.last_seq, events, outcome);
-    if ("resend" in next) return { resend: next.resend };
-    const grown = next.fresh.length > 0 ? this.#journal.append(row, next.fresh, Date.now()) : row;
-    if (!outcome || !next.complete) {
+    if (row.state === "done") {
+      // The answer that said so has not arrived, and with it perhaps the next run.
+      const [next] = outcome === null ? [] : this.#silent(row.context);
+      return { ack: Math.max(row.last_seq, reported), final: outcome !== null, ...(next && { next }) };
+    }
+    const log = continueLog(row.last_seq, events, outcome);
+    if ("resend" in log) return { resend: log.resend };
+    const grown = log.fresh.length > 0 ? this.#journal.append(row, log.fresh, Date.now()) : row;
+    if (!outcome || !log.complete) {
       if (grown !== row) this.#journal.saveProgress(grown);
       this.#signal.wake(id);
       return outcome ? { resend: grown.last_seq } : { ack: grown.last_seq, final: false };
     }
     // The whole log is often in this one report.
-    this.#finish(grown, outcome, row.last_seq === 0 ? next.fresh : this.#journal.events(id));
-    this.#pump(row.context);
-    return { ack: grown.last_seq, final: true };
+    this.#finish(grown, outcome, row.last_seq === 0 ? log.fresh : this.#journal.events(id));
+    const next = this.#takeNext(row.context);
+    return { ack: grown.last_seq, final: true, ...(next && { next: this.#outgoing.inAnswer(next) }) };
   }
 
   async interrupt(id: string): Promise<Answer<null>> {
@@ -210,12 +225,21 @@ export class Executions {
 
   /** Sends the next of a context, if none of it is on its way. */
   #pump(context: string): void {
-    const [next] = this.#journal.open(context);
-    if (next?.state !== "queued" || this.#records.session?.state !== "ready") return;
-    this.#journal.markSent(next);
-    this.#outgoing.send(this.#command(next), `run:${next.id}`).catch((error) => {
-      console.error("run not handed over yet", next.id, error);
-    });
+    const next = this.#takeNext(context);
+    if (next)
+      this.#outgoing.send(next.command, next.dedupe).catch((error) => {
+        console.error("run not handed over yet", next.dedupe, error);
+      });
+  }
+
+  #takeNext(context: string): Envelope | null {
+    for (;;) {
+      const [next] = this.#journal.open(context);
+      if (next?.state !== "queued" || this.#records.session?.state !== "ready") return null;
+      const command = this.#command(next);
+      if (this.#journal.markSent(next)) return { dedupe: runOf(next.id), command };
+      this.#signal.wake(next.id);
+    }
   }
 
   #command(row: ExecutionRow): Command {
@@ -228,6 +252,8 @@ export class Executions {
     );
   }
 }
+
+const runOf = (execution: string) => `run:${execution}`;
 
 function runCommand(
   session: SessionRecord,

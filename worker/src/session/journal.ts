@@ -26,6 +26,8 @@ export interface ExecutionRow {
   event_bytes: number;
 }
 
+type NewRow = Pick<ExecutionRow, "id" | "context" | "language" | "state" | "digest" | "queued_at">;
+
 export interface EventBatch {
   readonly first: number;
   readonly last: number;
@@ -33,20 +35,25 @@ export interface EventBatch {
 }
 
 export const JOURNAL_SCHEMA = [
-  `CREATE TABLE executions (ordinal INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, context TEXT NOT NULL,
-     language TEXT NOT NULL, state TEXT NOT NULL, idempotency_key TEXT UNIQUE, digest TEXT NOT NULL,
+  // Every page that a cell changes is written twice and waited for, so there are no more indices than questions.
+  `CREATE TABLE executions (ordinal INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, context TEXT NOT NULL,
+     language TEXT NOT NULL, state TEXT NOT NULL, idempotency_key TEXT, digest TEXT NOT NULL,
      queued_at INTEGER NOT NULL, started_at INTEGER, last_seq INTEGER NOT NULL DEFAULT 0,
      position INTEGER NOT NULL DEFAULT 0, event_bytes INTEGER NOT NULL DEFAULT 0, request TEXT, record TEXT)`,
+  "CREATE UNIQUE INDEX idempotency_keys ON executions (idempotency_key) WHERE idempotency_key IS NOT NULL",
   "CREATE INDEX open_executions ON executions (ordinal) WHERE state != 'done'",
   `CREATE TABLE events (execution TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, json TEXT,
-     PRIMARY KEY (execution, first))`,
+     PRIMARY KEY (execution, first)) WITHOUT ROWID`,
 ];
 
+const UNTOUCHED = { started_at: null, last_seq: 0, position: 0, event_bytes: 0 };
 const COLUMNS =
   "id, ordinal, context, language, state, digest, queued_at, started_at, last_seq, position, event_bytes";
 
 /** Shorter code stays with its record: erasing it would be one more write. */
 const KEEP_REQUEST_CHARS = 4_096;
+/** Larger requests rest in the database while they wait. */
+const HOLD_CHARS = 64 * 1024;
 const RECENT_RECORDS = 64;
 const RECENT_RECORD_CHARS = 64 * 1024;
 
@@ -57,6 +64,8 @@ const RECENT_RECORD_CHARS = 64 * 1024;
 export class Journal {
   readonly #sql: SqlStorage;
   readonly #recent = new Map<string, Execution>();
+  /** Requests that wait and are in memory only. */
+  readonly #held = new Map<string, string>();
   #openRows: Map<string, ExecutionRow> | null = null;
 
   constructor(sql: SqlStorage) {
@@ -64,12 +73,24 @@ export class Journal {
   }
 
   /** False when the id or the idempotency key is taken; then nothing was written. */
-  insert(
-    row: Pick<ExecutionRow, "id" | "context" | "language" | "state" | "digest" | "queued_at">,
-    idempotencyKey: string | null,
-    request: CreateExecution,
-  ): boolean {
+  insert(row: NewRow, idempotencyKey: string | null, request: CreateExecution): boolean {
+    return this.#write(row, idempotencyKey, JSON.stringify(request));
+  }
+
+  /**
+   * For a caller that waits with the execution: nothing is written until it is its turn, and then together with the
+   * end of the one before it. Should the object be reset until then, nothing has begun and the call is made again.
+   */
+  hold(row: NewRow, request: CreateExecution): boolean {
     const json = JSON.stringify(request);
+    if (json.length > HOLD_CHARS) return this.#write(row, null, json);
+    if (this.#open().has(row.id)) return false;
+    this.#held.set(row.id, json);
+    this.#open().set(row.id, { ...row, ...UNTOUCHED, ordinal: Number.MAX_SAFE_INTEGER });
+    return true;
+  }
+
+  #write(row: NewRow, idempotencyKey: string | null, json: string): boolean {
     const open = this.#open();
     const inserted = this.#sql
       .exec<{ ordinal: number }>(
@@ -87,12 +108,25 @@ export class Journal {
       .toArray()[0];
     if (!inserted) return false;
     if (isBig(json)) saveText(this.#sql, `${row.id}/request`, json);
-    const fresh = { started_at: null, last_seq: 0, position: 0, event_bytes: 0 };
-    open.set(row.id, { ...row, ...fresh, ordinal: inserted.ordinal });
+    open.set(row.id, { ...row, ...UNTOUCHED, ordinal: inserted.ordinal });
     return true;
   }
 
+  /** Writes what was held. False when the id turns out to have been used before; then it is not open. */
+  #release(row: ExecutionRow): boolean {
+    const json = this.#held.get(row.id);
+    if (json === undefined) return true;
+    this.#held.delete(row.id);
+    if (this.#write(row, null, json)) return true;
+    this.#open().delete(row.id);
+    return false;
+  }
+
   remove(id: string): void {
+    if (this.#held.delete(id)) {
+      this.#open().delete(id);
+      return;
+    }
     this.#sql.exec("DELETE FROM executions WHERE id = ?", id);
     this.#sql.exec("DELETE FROM big_text WHERE owner >= ? AND owner < ?", `${id}/`, `${id}0`);
     this.#open().delete(id);
@@ -122,6 +156,7 @@ export class Journal {
   }
 
   page(before: number | null, limit: number): ExecutionRow[] {
+    for (const id of [...this.#held.keys()]) this.#release(this.#open().get(id)!);
     return this.#sql
       .exec(
         `SELECT ${COLUMNS} FROM executions WHERE ordinal < ? ORDER BY ordinal DESC LIMIT ?`,
@@ -132,15 +167,21 @@ export class Journal {
   }
 
   request(id: string): CreateExecution {
+    const held = this.#held.get(id);
+    if (held !== undefined) return JSON.parse(held);
     const { request } = this.#sql
       .exec<{ request: string | null }>("SELECT request FROM executions WHERE id = ?", id)
       .one();
     return JSON.parse(loadText(this.#sql, `${id}/request`, request));
   }
 
-  markSent(row: ExecutionRow): void {
+  /** False when the row was held and its id had been used before; then there is nothing to send. */
+  markSent(row: ExecutionRow): boolean {
+    const sent: ExecutionRow = { ...row, state: "sent" };
+    if (this.#held.has(row.id)) return this.#release(sent);
     this.#sql.exec("UPDATE executions SET state = 'sent' WHERE id = ?", row.id);
-    this.#open().set(row.id, { ...row, state: "sent" });
+    this.#open().set(row.id, sent);
+    return true;
   }
 
   /** Continues the log with the next events. The row itself is written by `saveProgress` or `finish`. */
@@ -201,6 +242,7 @@ export class Journal {
 
   /** Writes the one terminal record, and with it how far the log came. */
   finish(row: ExecutionRow, record: Execution): void {
+    if (!this.#release(row)) return;
     const json = JSON.stringify(record);
     // The request is not needed any more; its digest stays for the idempotency key.
     const { request } = this.#sql

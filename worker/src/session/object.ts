@@ -5,15 +5,16 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
-import type {
-  Context,
-  CreateSession,
-  Execution,
-  KernelEvent,
-  Language,
-  Outcome,
-  Session,
-  SessionReport,
+import {
+  type Context,
+  type CreateSession,
+  type Execution,
+  type KernelEvent,
+  type Language,
+  newId,
+  type Outcome,
+  type Session,
+  type SessionReport,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { executionWithLinks } from "../artifacts/links.ts";
@@ -99,7 +100,7 @@ export class SessionObject extends DurableObject<Env> {
   /** Submits and waits for the terminal record. */
   async run(submission: Submission): Promise<Answer<Execution>> {
     return this.#with(async (session) => {
-      const accepted = await this.#executions.submit(session, submission);
+      const accepted = await this.#executions.submit(session, submission, true);
       if ("failure" in accepted) return accepted;
       const id = accepted.value;
       while (this.#journal.findOpen(id)) await this.#signal.wait(id);
@@ -208,7 +209,7 @@ export class SessionObject extends DurableObject<Env> {
     return this.#withContext(reference, async (context) => {
       const sent = await this.#outgoing.send(
         { type: "context.restart", context: context.name },
-        `context.restart:${context.id}`,
+        `context.restart:${newId("req")}`,
         true,
       );
       return "failure" in sent ? sent : ok(this.#describeContext(context));
