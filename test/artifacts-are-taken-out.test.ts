@@ -45,6 +45,23 @@ describe.each(["TMPFS", "BIND"])("in %s storage", (storage) => {
     expect((await client.execution(session, execution.id)).artifacts[0]!.id).toBe(artifact!.id);
   });
 
+  it("is found whatever the folder was before: long empty, just emptied, replaced by another", async () => {
+    const names = async (code: string) => (await client.run(session, code)).artifacts.map(({ name }) => name);
+    const write = (name: string) => `open("${A}/${name}", "w").write("${name}")`;
+    // Two ends of a cell with the folder long empty: the second need not look inside.
+    await client.run(session, "import time; time.sleep(1.2)");
+    expect(await names("1")).toEqual([]);
+    expect(await names(write("after a while"))).toEqual(["after a while"]);
+    for (const name of ["at once", "and again"]) expect(await names(write(name))).toEqual([name]);
+    expect(
+      await names(`import os; os.rename("${A}", "/session/old"); os.mkdir("${A}"); ${write("new")}`),
+    ).toEqual(["new"]);
+    expect(await names(`os.mkdir("${A}/folder"); time.sleep(1.2)`)).toEqual([]);
+    expect(await names("1")).toEqual([]);
+    expect(await names(write("folder/inside"))).toEqual(["folder/inside"]);
+    await client.run(session, `os.rmdir("${A}/folder"); os.rmdir("/session/old")`);
+  });
+
   it("names are kept as they are, in folders, and bytes that are no UTF-8 do not collide", async () => {
     const odd = [
       "with space.txt",

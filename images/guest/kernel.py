@@ -123,7 +123,7 @@ class Kernel:
 
     def _receive(self) -> bool:
         try:
-            data = self.socket.recv(256 * 1024)
+            data = self.socket.recv(64 * 1024)
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:

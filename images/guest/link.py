@@ -120,7 +120,7 @@ class Link:
     def _receive(self) -> None:
         sock = self._socket
         try:
-            data = sock.recv(256 * 1024)
+            data = sock.recv(64 * 1024)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:

@@ -126,7 +126,7 @@ class Channel:
                 fds, self._fds = self._fds[:wanted], self._fds[wanted:]
                 return message, fds
             try:
-                data, ancillary, _flags, _address = self._receive(262144, self._ancillary, _CLOEXEC)
+                data, ancillary, _flags, _address = self._receive(65536, self._ancillary, _CLOEXEC)
             except InterruptedError:
                 continue
             except OSError:
