@@ -296,6 +296,7 @@ class Context:
             self._asking["child"] = int(message["pid"])
         elif op == "ready" and not self._kernel.ready:
             self._kernel.ready = True
+            self._wire.ready(message)
             self._failed_starts = 0
             if self._start_timer is not None:
                 self._start_timer.cancel()

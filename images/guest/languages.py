@@ -4,7 +4,7 @@ import os
 import sys
 
 from processes import ENV_TAG
-from wires import FifoWire, FileWire, FixedWire, PassedPipesWire
+from wires import FifoWire, FileWire, PassedPipesWire, SharedStdinWire
 
 KERNELS = os.environ.get("SANDBAR_KERNELS") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "kernels"
@@ -49,7 +49,7 @@ NODE_OPTIONS = ["--no-force-async-hooks-checks"]
 
 LANGUAGES = {
     "python": Language(sys.executable, "python/main.py", PassedPipesWire, ["{script}"]),
-    "node": Language(_which("node"), "node/main.js", FixedWire, [*NODE_OPTIONS, "{script}"]),
+    "node": Language(_which("node"), "node/main.js", SharedStdinWire, [*NODE_OPTIONS, "{script}"]),
     "r": Language(_which("Rscript"), "r/main.R", FileWire, ["--vanilla", "{script}"]),
     "bash": Language(_which("bash"), "bash/kernel.sh", FifoWire, ["--norc", "--noprofile", "-c", BASH_LOOP, "bash"]),
 }

@@ -27,6 +27,9 @@ class PassedPipesWire:
         """Descriptors beyond the usual ones that the kernel is born with."""
         return {}
 
+    def ready(self, message: dict) -> None:
+        """What the kernel says of itself when it can take code."""
+
     def interrupted(self) -> None:
         """What an interrupt needs beside the signal."""
 
@@ -51,8 +54,9 @@ class PassedPipesWire:
         pass
 
 
-class FixedWire(PassedPipesWire):
-    """The pipes that the kernel was born with, for runtimes that cannot replace descriptors.
+class SharedStdinWire(PassedPipesWire):
+    """For Node, which cannot be passed descriptors: it opens named pipes, and puts them in place of 1 and 2 if its image has
+    what that takes. Otherwise it keeps the pipes that it was born with.
 
     Its descriptor 0 is a file in memory whose position guest and kernel share, so each execution finds its own stdin there.
     On 4 it reads which execution, counted from the kernel's start, is to be interrupted.
@@ -64,8 +68,10 @@ class FixedWire(PassedPipesWire):
         self._stdin = _memory_file("")
         self._alarm = self._alarm_r = -1
         self._runs = 0
+        self._named = NamedPipes()
 
     def control(self):
+        self.fresh_pipes = False
         self._close_alarm()
         self._alarm_r, self._alarm = os.pipe()
         os.set_blocking(self._alarm, False)
@@ -74,6 +80,9 @@ class FixedWire(PassedPipesWire):
 
     def inherit(self) -> "dict[int, int]":
         return {0: self._stdin, 4: self._alarm_r}
+
+    def ready(self, message: dict) -> None:
+        self.fresh_pipes = message.get("fresh_pipes") is True
 
     def begin(self, kernel, execution) -> "tuple[int, int]":
         stdin = execution.request.get("stdin")
@@ -84,8 +93,14 @@ class FixedWire(PassedPipesWire):
         message = run_message(execution)
         message["stdin_given"] = stdin is not None
         self._runs += 1
+        pipes = kernel.stdout, kernel.stderr
+        if self.fresh_pipes:
+            message["pipes"], *pipes = self._named.make()
         kernel.send(encode(dumps(message)) + b"\n")
-        return kernel.stdout, kernel.stderr
+        return tuple(pipes)
+
+    def ended(self) -> None:
+        self._named.forget()
 
     def interrupted(self) -> None:
         try:
@@ -104,7 +119,7 @@ class FixedWire(PassedPipesWire):
         self._alarm = self._alarm_r = -1
 
 
-class FileWire(FixedWire):
+class FileWire(SharedStdinWire):
     """For R, which cannot use a socket by descriptor: a request lies in a file in memory (5), a byte on a pipe (4) announces it,
     answers come on a pipe (3). One request at a time, which is how kernels are spoken to anyway.
     """
@@ -118,6 +133,7 @@ class FileWire(FixedWire):
         self._poke = self._poke_r = -1
 
     def control(self):
+        self.fresh_pipes = False
         self._close_poke()
         answers, answers_w = os.pipe()
         self._poke_r, self._poke = os.pipe()
@@ -180,21 +196,12 @@ class FifoWire(PassedPipesWire):
     """
 
     def __init__(self) -> None:
-        self._folder = ""
-        self._count = 0
-        self._stems = []
+        self._named = NamedPipes()
 
     def begin(self, kernel, execution) -> "tuple[int, int]":
-        if not os.path.isdir(self._folder):
-            self._folder = _private_folder()
-        self._count += 1
-        stem = "%s/%d" % (self._folder, self._count)
+        stem, stdout, stderr = self._named.make()
         request = execution.request
         stdin = request.get("stdin")
-        readers = []
-        for stream in ("out", "err"):
-            os.mkfifo("%s.%s" % (stem, stream), 0o600)
-            readers.append(os.open("%s.%s" % (stem, stream), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
         if stdin is not None:
             with open(stem + ".in", "wb") as file:
                 file.write(encode(stdin))
@@ -202,10 +209,34 @@ class FifoWire(PassedPipesWire):
         fields = [execution.id, stem, stem + ".in" if stdin is not None else "/dev/null", str(len(env) // 2), *env, request["code"]]
         payload = b"".join(_escape(field) + b"\n" for field in fields)
         kernel.send(b"%010d" % len(payload) + payload)
-        self._stems.append(stem)
-        return readers[0], readers[1]
+        return stdout, stderr
 
     def ended(self) -> None:
+        self._named.forget()
+
+
+class NamedPipes:
+    """Pipes by name, in a folder of our own, for kernels that can only open files."""
+
+    def __init__(self) -> None:
+        self._folder = ""
+        self._count = 0
+        self._stems = []
+
+    def make(self) -> "tuple[str, int, int]":
+        """The stem of their names, and the ends that we read."""
+        if not os.path.isdir(self._folder):
+            self._folder = _private_folder()
+        self._count += 1
+        stem = "%s/%d" % (self._folder, self._count)
+        self._stems.append(stem)
+        readers = []
+        for stream in ("out", "err"):
+            os.mkfifo("%s.%s" % (stem, stream), 0o600)
+            readers.append(os.open("%s.%s" % (stem, stream), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        return stem, readers[0], readers[1]
+
+    def forget(self) -> None:
         """The kernel opened its ends long ago: the names are of no more use."""
         while self._stems:
             stem = self._stems.pop()

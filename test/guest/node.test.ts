@@ -115,6 +115,26 @@ const { sep } = await import("node:path");
     expect(box.lateText(mark)).toContain("stale");
   });
 
+  it("never lets a process that an earlier cell left behind print into a later one", async () => {
+    const mark = box.messages.length;
+    await node(
+      "const { spawn, execSync } = require('child_process');" +
+        "const left = spawn('sh', ['-c', 'until [ -e /tmp/go ]; do sleep 0.02; done; echo late; echo worse >&2; touch /tmp/gone'], { stdio: 'inherit' }); 0",
+    );
+    const ran = await node(
+      "console.log('before'); execSync('touch /tmp/go; until [ -e /tmp/gone ]; do sleep 0.02; done; echo child', { stdio: 'inherit' });" +
+        "require('fs').writeSync(1, 'raw\\n'); console.log('after'); console.error('mine')",
+    );
+    expect(ran).toMatchObject({ stdout: "before\nchild\nraw\nafter\n", stderr: "mine\n" });
+    await box.until(() => box.lateText(mark).includes("late") && box.lateText(mark).includes("worse"));
+  });
+
+  it("gives a cell its output although the one before closed descriptors", async () => {
+    await node("for (const fd of [1, 2]) require('fs').closeSync(fd)");
+    const ran = await node("console.log('out'); execSync('echo child >&2', { stdio: 'inherit' })");
+    expect(ran).toMatchObject({ stdout: "out\n", stderr: "child\n" });
+  });
+
   it("displays in order with output", async () => {
     const ran = await node(
       "console.log(1); display({ two: 2 }); console.log(3); display.mime({ 'text/html': '<b>4</b>', 'image/png': Buffer.from('png') })",

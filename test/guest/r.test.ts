@@ -131,6 +131,18 @@ describe("an R kernel", () => {
     expect(await text("Sys.getenv('ONLY')")).toBe('[1] ""');
   });
 
+  it("never lets a process that an earlier cell left behind print into a later one", async () => {
+    const mark = box.messages.length;
+    await r(
+      "system('(until [ -e /tmp/go ]; do sleep 0.02; done; echo late; echo worse >&2; touch /tmp/gone) &')",
+    );
+    const ran = await r(
+      "cat('before\\n'); system('touch /tmp/go; until [ -e /tmp/gone ]; do sleep 0.02; done; echo child'); cat('after\\n'); message('mine')",
+    );
+    expect(ran).toMatchObject({ stdout: "before\nchild\nafter\n", stderr: "mine\n" });
+    await box.until(() => box.lateText(mark).includes("late") && box.lateText(mark).includes("worse"));
+  });
+
   it("leaves out values that are too large", async () => {
     const ran = await r("strrep('x', 5000)", { mime_value_limit: 1000 });
     expect(ran.results).toEqual([]);

@@ -10,6 +10,7 @@ const { evaluate, Thrown } = require("./evaluate.js");
 const { rewriteImports } = require("./imports.js");
 const interrupts = require("./interrupts.js");
 const outputs = require("./outputs.js");
+const pipes = require("./pipes.js");
 const state = require("./state.js");
 const { bundle, describe } = require("./values.js");
 
@@ -114,6 +115,7 @@ process.on("SIGINT", () => {
 async function run(request) {
   count++;
   const file = `cell-${count}.js`;
+  if (request.pipes) pipes.take(request.pipes);
   const saved = setEnv(request.env);
   if (request.stdin_given) freshStdin();
   const result = await new Promise((resolve) => {
@@ -224,4 +226,4 @@ channel.listen((request) => {
   if (request.op === "run") run(request);
   else if (request.op === "state") channel.send({ op: "answer", result: state.snapshot(request, imported) });
 });
-channel.send({ op: "ready" });
+channel.send({ op: "ready", fresh_pipes: pipes.replaceable });

@@ -10,7 +10,7 @@ serve <- function() {
   }
   attach(list(q = leave, quit = leave), name = "sandbar", warn.conflicts = FALSE)
   loadNamespace("evaluate")
-  say_line("{\"op\":\"ready\"}")
+  say_line(sprintf("{\"op\":\"ready\",\"fresh_pipes\":%s}", if (replaceable) "true" else "false"))
   suspendInterrupts(repeat {
     request <- receive()
     if (request$op == "run") run(request) else if (request$op == "state") answer_state(request)
@@ -18,6 +18,7 @@ serve <- function() {
 }
 
 run <- function(request) {
+  if (!is.null(request$pipes)) take_pipes(request$pipes)
   current <<- list2env(list(value_limit = request$mime_value_limit, left = request$mime_total_limit, dropped = 0L, error = NULL, quit = NULL, calls = NULL))
   saved <- set_env(request$env)
   # One that came while nothing ran is nobody's.
@@ -85,7 +86,6 @@ user_calls <- function(calls) {
 }
 
 # evaluate collects what user code prints until its expression is through. Without its sink the output goes to stdout at once.
-console <- file("/dev/fd/1", "wb", raw = TRUE)
 live <- tryCatch({
   stopifnot(identical(names(formals(evaluate:::local_persistent_sink_connection))[1:2], c("debug", "frame")))
   utils::assignInNamespace("local_persistent_sink_connection", function(debug, frame) function() NULL, "evaluate")
@@ -93,7 +93,7 @@ live <- tryCatch({
 }, error = function(e) FALSE)
 
 handler <- evaluate::new_output_handler(
-  text = function(text) if (!live) cat(text, file = console),
+  text = function(text) if (!live) to_stdout(text),
   graphics = function(plot) publish(list("text/plain" = "<plot>", "image/png" = png_of(plot))),
   message = function(condition) cat(conditionMessage(condition), file = stderr()),
   warning = function(condition) {
