@@ -50,6 +50,8 @@ export const SettingsSchema = z.object({
     .default(Math.min(8, Math.floor(HOST_MEMORY_MB / 1024))),
   /** After this time without a new session the pool shrinks to its configured size; after six times that it is emptied. */
   SANDBAR_POOL_IDLE_S: z.coerce.number().int().min(1).default(600),
+  /** Whether sessions whose code uses numpy or pandas keep a process that has imported them, from which kernels are forked. */
+  SANDBAR_KERNEL_PRELOAD: z.enum(["on", "off"]).default("on"),
   SANDBAR_IMAGE_PYTHON: z.string().min(1).default("sandbar/python:latest"),
   SANDBAR_IMAGE_NODE: z.string().min(1).default("sandbar/node:latest"),
   SANDBAR_IMAGE_R: z.string().min(1).default("sandbar/r:latest"),
@@ -140,6 +142,7 @@ export function readConfig(env: NodeJS.ProcessEnv, file: string | undefined = en
     defaults,
     maxima,
     openFiles: s.SANDBAR_MAX_OPEN_FILES,
+    kernelPreload: s.SANDBAR_KERNEL_PRELOAD === "on",
     pool: {
       sizes: poolSizes(s.SANDBAR_POOL, s.SANDBAR_POOL_SIZE),
       max: s.SANDBAR_POOL_SIZE === 0 && !s.SANDBAR_POOL ? 0 : s.SANDBAR_POOL_MAX,

@@ -31,4 +31,12 @@ describe("a container", () => {
     const options = containerOptions(config, poolSpec(config, "python"), { ...placement, session: null });
     expect(options.HostConfig?.Ulimits).toContainEqual({ Name: "nofile", Soft: 1000, Hard: 1000 });
   });
+
+  it("is told when the operator wants no forked kernels", () => {
+    const off = readConfig({ SANDBAR_KERNEL_PRELOAD: "off" });
+    const envOf = (of: typeof config) =>
+      containerOptions(of, poolSpec(of, "python"), { ...placement, session: null }).Env;
+    expect(envOf(off)).toContain("SANDBAR_KERNEL_PRELOAD=off");
+    expect(envOf(config)?.join()).not.toContain("PRELOAD");
+  });
 });

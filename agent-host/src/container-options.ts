@@ -45,6 +45,7 @@ export function containerOptions(
 ): ContainerCreateOptions {
   const memory = spec.limits.memory_mb * MB;
   const env = ["HOME=/session", "LANG=C.UTF-8"];
+  if (!config.kernelPreload) env.push("SANDBAR_KERNEL_PRELOAD=off");
   const binds = [
     `${config.imagesDir}/guest:/opt/sandbar/guest:ro`,
     `${config.imagesDir}/kernels:/opt/sandbar/kernels:ro`,

@@ -24,6 +24,7 @@ export async function fingerprint(
     config.imagesDir,
     config.caBundle,
     config.openFiles,
+    config.kernelPreload,
     await newestChange(config.imagesDir),
   ];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");

@@ -54,7 +54,7 @@ class Command:
         self._terminal = spawned.outputs[0][0] if self.size else -1
         self.input = Input(self._loop, spawned.stdin)
         self._outputs = [Output(self._loop, fd, stream, self.ring, self._changed) for fd, stream in spawned.outputs]
-        processes.raise_oom_score(self.pid)
+        processes.set_oom_score(self.pid, oom.kernel_score(commands.guest.fork_parent.alive))
         commands.guest.reaper.expect(self.pid, self._on_exit)
         self.view(None)
 
@@ -95,7 +95,9 @@ class Command:
         """Everything that came of it, wherever it hid."""
         if self.exit is None:
             processes.signal_group(self.pid, signal.SIGKILL)
-        if processes.kill_members(self.tag, {self.pid}, self._commands.others(self)) and looks > 0:
+        foreign = self._commands.guest.owned()
+        foreign.pop(self.tag, None)
+        if processes.kill_members(self.tag, {self.pid}, foreign) and looks > 0:
             self._loop.after(STRAGGLER_S, lambda: self.kill(looks - 1))
 
     def resize(self, cols: int, rows: int) -> None:
@@ -218,12 +220,6 @@ class Commands:
     def owned(self) -> "dict[str, set[int]]":
         """Tags and sessions, so that the end of a context does not take them for its own."""
         return {command.tag: {command.pid} for command in self._commands.values()}
-
-    def others(self, command: Command) -> "dict[str, set[int]]":
-        owned = self.owned()
-        owned.pop(command.tag, None)
-        owned.update((context.tag, context.sessions) for context in self.guest.contexts.values())
-        return owned
 
 
 def _argv(params: dict) -> "tuple[list[str], str]":

@@ -10,7 +10,7 @@ import limits
 import oom
 import processes
 from journal import Execution
-from kernel import Kernel
+from kernel import Kernel, spawn
 from output import LateText, Pipe, StreamText
 from results import bounded_bundle, bounded_error
 from wire_json import dumps, encode
@@ -146,15 +146,14 @@ class Context:
     # The kernel's life
 
     def start(self) -> None:
-        language = languages.LANGUAGES[self.language]
         if not self._replacing:
             self.tag = os.urandom(8).hex()
             self.sessions = set()
         self._oom_kills = oom.kills()
         try:
             self._kernel = kernel = Kernel(
-                self._loop, self._guest.reaper, language.argv(), languages.environment(self._env, self.tag),
-                self._wire.control(), self._wire.inherit(), self._on_message, self._on_exit, self._on_hangup,
+                self._loop, self._guest.reaper, self._launch, self._wire.control(), self._wire.inherit(),
+                self._on_message, self._on_exit, self._on_hangup,
             )
         except OSError as error:
             self._announce("dead", None, "the kernel could not be started: %s" % error)
@@ -164,9 +163,16 @@ class Context:
         self._pipes = (self._pipe(kernel.stdout, self._late["stdout"]), self._pipe(kernel.stderr, self._late["stderr"]))
         self._streams = ()
         self.sessions.add(kernel.pid)
+        processes.set_oom_score(kernel.pid, oom.kernel_score(self._guest.fork_parent.alive))
         self._start_timer = self._loop.after(limits.KERNEL_START_S, self._kill_kernel)
         if not self._replacing:
             self._announce("starting", self._guest.last_exit.pop(self.name, None))
+
+    def _launch(self, fds: "dict[int, int]") -> int:
+        language = languages.LANGUAGES[self.language]
+        env = languages.environment(self._env, self.tag)
+        pid = self._guest.fork_parent.fork(env, fds) if language.forks else None
+        return pid or spawn(language.argv(), env, fds)
 
     def _kill_kernel(self) -> None:
         kernel = self._kernel
@@ -183,8 +189,8 @@ class Context:
         self._kill_generation(self.tag, set(self.sessions), STRAGGLER_LOOKS)
 
     def _kill_generation(self, tag: str, sessions: "set[int]", looks: int) -> None:
-        foreign = {other.tag: other.sessions for other in self._guest.contexts.values() if other.tag != tag}
-        foreign.update(self._guest.commands.owned())
+        foreign = self._guest.owned()
+        foreign.pop(tag, None)
         if processes.kill_members(tag, sessions, foreign) and looks > 0:
             self._loop.after(STRAGGLER_S, lambda: self._kill_generation(tag, sessions, looks - 1))
 
@@ -278,6 +284,8 @@ class Context:
                     self._kernel.ready = True
                     self.state = "starting"
                 self._pump()
+                if languages.LANGUAGES[self.language].forks:
+                    self._guest.fork_parent.execution_ended(message.get("imported"), self._env)
         elif op == "result" and running is not None:
             self._drain()
             data = bounded_bundle(running, message.get("data"))
@@ -320,6 +328,7 @@ class Context:
         kernel = self._kernel
         self._running = execution
         self._oom_kills = oom.kills()
+        self._guest.fork_parent.execution_began()
         sinks = tuple(StreamText(self._journal, execution, stream) for stream in ("stdout", "stderr"))
         if self._wire.fresh_pipes:
             self._retire_pipes()

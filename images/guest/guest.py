@@ -5,13 +5,16 @@ import signal
 
 import command_calls  # noqa: F401
 import file_calls
+import fork_parent
 import languages
 import limits
+import oom
 import processes
 import system
 from calls import Calls
 from commands import Commands
 from contexts import Context
+from fork_parent import ForkParent
 from journal import Journal
 from link import Link
 from loop import Loop
@@ -33,6 +36,7 @@ class Guest:
         self.last_exit = {}
         """How a context's kernel ended, until the message about its successor has said so."""
         self.commands = Commands(self)
+        self.fork_parent = ForkParent(self.loop, self.reaper, self._idle, self._rank_victims)
         self._calls = Calls(self)
         self._token = None
         file_calls.register(self.loop, socket_path, lambda: self._token)
@@ -66,10 +70,26 @@ class Guest:
         for context in self.contexts.values():
             context.hold()
 
+    def owned(self) -> "dict[str, set[int]]":
+        """Tags, and sessions of processes, of everything that runs: whoever ends one must not take another's for its own."""
+        owned = {context.tag: context.sessions for context in self.contexts.values()}
+        owned.update(self.commands.owned())
+        owned.update(self.fork_parent.owned())
+        return owned
+
     def context_gone(self, context: Context) -> None:
         if self.contexts.get(context.name) is context:
             del self.contexts[context.name]
         self.last_exit.pop(context.name, None)
+
+    def _idle(self) -> bool:
+        return all(context.idle() or context.state == "dead" for context in self.contexts.values())
+
+    def _rank_victims(self) -> None:
+        score = oom.kernel_score(self.fork_parent.alive)
+        for owner, sessions in self.owned().items():
+            for leader in sessions if owner != fork_parent.OWNER else ():
+                processes.set_oom_score(leader, score)
 
     def _release_all(self) -> None:
         for context in list(self.contexts.values()):
@@ -178,8 +198,5 @@ class Guest:
                 self._shutdown()
 
     def _shutdown(self) -> None:
-        sessions = set().union(*self.commands.owned().values())
-        for context in self.contexts.values():
-            sessions |= context.sessions
-        processes.kill_everything(sessions)
+        processes.kill_everything(set().union(*self.owned().values()))
         self.loop.stop()

@@ -8,15 +8,21 @@ from collections import deque
 
 import limits
 from loop import READ, WRITE, Loop
-from processes import Reaper, raise_oom_score
+from processes import Reaper
 from wire_json import loads
 
 DUP2 = os.POSIX_SPAWN_DUP2
 
 
+def spawn(argv: "list[str]", env: "dict[str, str]", fds: "dict[int, int]") -> int:
+    actions = [(DUP2, source, target) for target, source in fds.items()]
+    return os.posix_spawn(argv[0], argv, env, file_actions=actions, setsid=True, setsigmask=[],
+                          setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
+
+
 class Kernel:
-    def __init__(self, loop: Loop, reaper: Reaper, argv: "list[str]", env: "dict[str, str]", control, inherit: "dict[int, int]",
-                 on_message, on_exit, on_hangup) -> None:
+    def __init__(self, loop: Loop, reaper: Reaper, launch, control, inherit: "dict[int, int]", on_message, on_exit, on_hangup) -> None:
+        """`launch` starts the process with the descriptors that it is given, by number, and tells its pid."""
         self._loop = loop
         self._on_message = on_message
         self._on_hangup = on_hangup
@@ -32,11 +38,8 @@ class Kernel:
         stdout, out_w = os.pipe()
         stderr, err_w = os.pipe()
         null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-        actions = [(DUP2, null, 0), (DUP2, out_w, 1), (DUP2, err_w, 2), (DUP2, theirs.fileno(), 3)]
-        actions += [(DUP2, source, target) for target, source in inherit.items()]
         try:
-            self.pid = os.posix_spawn(argv[0], argv, env, file_actions=actions, setsid=True, setsigmask=[],
-                                      setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
+            self.pid = launch({0: null, 1: out_w, 2: err_w, 3: theirs.fileno(), **inherit})
         except BaseException:
             for fd in (stdout, stderr):
                 os.close(fd)
@@ -47,7 +50,6 @@ class Kernel:
             for fd in (out_w, err_w, null):
                 os.close(fd)
         self.stdout, self.stderr = stdout, stderr
-        raise_oom_score(self.pid)
         reaper.expect(self.pid, on_exit)
         self.socket.setblocking(False)
         loop.watch(self.socket.fileno(), self._on_io)

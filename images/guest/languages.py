@@ -32,6 +32,8 @@ class Language:
         self.wire = wire
         self.takes_env = program is not None and script.startswith("python/")
         """While it runs; the others start again, as nothing has run in them yet."""
+        self.forks = self.takes_env
+        """Its kernels can come from the fork parent."""
         self.options = [option.replace("{script}", self.script) for option in options]
 
     def available(self) -> bool:
@@ -53,6 +55,8 @@ LANGUAGES = {
     "r": Language(_which("Rscript"), "r/main.R", FileWire, ["--vanilla", "{script}"]),
     "bash": Language(_which("bash"), "bash/kernel.sh", FifoWire, ["--norc", "--noprofile", "-c", BASH_LOOP, "bash"]),
 }
+
+FORK_PARENT = Language(sys.executable, "python/fork_parent.py", None, ["{script}"])
 
 
 def available() -> "list[str]":

@@ -28,3 +28,14 @@ COALESCE_S = 0.004
 """Output waits this long for more of it before it becomes an event; results and `done` do not wait."""
 KERNEL_START_S = 60
 FAILED_STARTS = 3
+
+FORK_PARENT_MEMORY = 512 * 1024 * 1024
+"""With less, its 100 MB are better left to user code."""
+FORK_PARENT_GIVES_WAY = 0.75
+"""With so much of the memory in use it ends."""
+FORK_PARENT_WATCH_S = 0.05
+"""How often that is looked at while code runs."""
+FORK_PARENT_DELAY_S = 1.0
+FORK_PARENT_STARTS = 3
+FORK_S = 0.5
+"""The guest stands still for so long at most; a fork takes a few milliseconds."""

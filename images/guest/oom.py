@@ -1,6 +1,14 @@
-"""How often the OOM killer struck in this container's cgroup (v2, else v1)."""
+"""Whom the OOM killer takes, and how often it struck in this container's cgroup (v2, else v1)."""
 
 import os
+
+import cgroup
+
+FIRST = 1000
+"""Added to the share of the memory that a process has, in thousandths."""
+KERNEL = 800
+"""Far above PID 1, which must never be taken."""
+MARGIN = 64 * 1024 * 1024
 
 SOURCES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
@@ -27,3 +35,9 @@ def kills() -> int:
         return 0
     start = text.find(b"oom_kill ")
     return int(text[start + 9 :].split(b"\n", 1)[0]) if start >= 0 else 0
+
+
+def kernel_score(fork_parent: bool) -> int:
+    """Low enough, while there is a fork parent, that even a kernel that has nearly all of the memory is second to it."""
+    memory = cgroup.memory() if fork_parent else None
+    return max(1, min(KERNEL, MARGIN * 1000 // memory[0])) if memory else KERNEL

@@ -134,12 +134,9 @@ def _tag_of(pid: int, tags: "set[str]") -> "str | None":
     return None
 
 
-def raise_oom_score(pid: int) -> None:
-    """The OOM killer must pick kernels, never PID 1."""
+def set_oom_score(pid: int, score: int) -> None:
     try:
         with open("/proc/%d/oom_score_adj" % pid, "w") as file:
-            file.write("800")
+            file.write(str(score))
     except OSError:
         pass
-
-

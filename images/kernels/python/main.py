@@ -6,11 +6,6 @@ import sys
 sys.dont_write_bytecode, _write_bytecode = True, sys.dont_write_bytecode
 sys.path[0] = os.path.dirname(os.path.abspath(__file__))
 
-from sandbar_kernel.kernel import Kernel  # noqa: E402
+from sandbar_kernel.start import start  # noqa: E402
 
-# User code imports from its working directory, as in any interactive Python.
-sys.path[0] = ""
-sys.dont_write_bytecode = _write_bytecode
-sys.argv = [""]
-
-Kernel().serve()
+start(_write_bytecode)

@@ -28,6 +28,11 @@ _FileIO = io.FileIO
 _BufferedReader = io.BufferedReader
 _input = builtins.input
 _vars = builtins.__dict__
+_modules = sys.modules
+_access = os.access
+_W_OK = os.W_OK
+_PRELOADABLE = ("numpy", "pandas")
+"""Slow to import, and the same whatever the kernel did before."""
 
 
 def _no_input(prompt="") -> str:
@@ -50,6 +55,7 @@ class Kernel:
             warnings.simplefilter("ignore")
             self._shell = self._make_shell()
         self._builtins = dict(_vars)
+        self._imported = []
         warnings.filterwarnings("ignore", message="To exit: use 'exit'")
 
     def serve(self) -> None:
@@ -111,7 +117,19 @@ class Kernel:
         done = {"op": "done", "id": request["id"], "status": status, "dropped": self._bundles.dropped}
         if exit_code is not None:
             done["exit_code"] = exit_code
+        if self._newly_imported():
+            done["imported"] = self._imported
         self._channel.send(done)
+
+    def _newly_imported(self) -> bool:
+        """Modules that a later kernel could have from the start; not those that user code brought itself."""
+        known = len(self._imported)
+        for name in _PRELOADABLE:
+            if name in _modules and name not in self._imported:
+                file = getattr(_modules[name], "__file__", None)
+                if type(file) is str and not _access(file, _W_OK):
+                    self._imported.append(name)
+        return len(self._imported) > known
 
     def _say(self, line: bytes) -> None:
         self._channel.send_line(line)
