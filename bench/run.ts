@@ -14,6 +14,7 @@ import { benchArtifacts } from "./artifacts.ts";
 import { benchBash } from "./bash.ts";
 import { benchCells, benchThroughput } from "./cells.ts";
 import { benchFiles, benchMemory } from "./files.ts";
+import { benchRestarts } from "./restarts.ts";
 import { benchSessions, idleMemory } from "./sessions.ts";
 import { benchWarm } from "./warm.ts";
 
@@ -46,6 +47,11 @@ try {
   report.push(
     "### Sessions, made from nothing",
     table(["what", "median ms", "against `docker run`"], await benchSessions(client)),
+  );
+  say("restarts");
+  report.push(
+    "### A new kernel for code that uses pandas",
+    table(["what", "median ms", "against cold"], await benchRestarts(client)),
   );
   const memory = await idleMemory(stack, client);
   const sum = (key: "rss" | "pss") => memory.reduce((total, row) => total + row[key], 0).toFixed(1);

@@ -47,7 +47,7 @@ class ForkParent:
             self._watch = self._loop.after(limits.FORK_PARENT_WATCH_S, self._give_way)
 
     def execution_ended(self, imported, env: "dict[str, str]") -> None:
-        """`imported`: which modules the kernel has, if that is news. The time to start is when nothing else runs."""
+        """`imported`: which modules the kernel has, if that is news."""
         if isinstance(imported, list):
             used = tuple(name for name in MODULES if name in imported)
             if not set(used) <= set(self._wanted):
@@ -88,7 +88,7 @@ class ForkParent:
 
     def _consider(self) -> None:
         self._timer = None
-        if self._idle() and _has_room():
+        if _has_room():
             self._start()
 
     def _give_way(self) -> None:
