@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import Docker from "dockerode";
 import { BASE_RECIPE, ensureBaseImage } from "./base-image.ts";
+import { ensureByteCode } from "./byte-code.ts";
 import { withFileLock } from "./file-lock.mjs";
 import { buildImage } from "./image-build.ts";
 import { imageExists, imageTag } from "./image-tag.ts";
@@ -34,6 +35,8 @@ export async function ensureImages<N extends ImageName>(
       () => log(`Image ${name}: another build is running, waiting`),
     );
   }
+  const [first] = names;
+  if (first) await ensureByteCode(docker, refs[first], join(repo, "images"), log);
   return refs;
 }
 
