@@ -111,6 +111,7 @@ class SharedStdinWire(PassedPipesWire):
     def close(self) -> None:
         self._close_alarm()
         os.close(self._stdin)
+        self._named.close()
 
     def _close_alarm(self) -> None:
         for fd in (self._alarm, self._alarm_r):
@@ -211,6 +212,9 @@ class FifoWire(PassedPipesWire):
         kernel.send(b"%010d" % len(payload) + payload)
         return stdout, stderr
 
+    def close(self) -> None:
+        self._named.close()
+
     def ended(self) -> None:
         self._named.forget()
 
@@ -225,8 +229,16 @@ class NamedPipes:
 
     def make(self) -> "tuple[str, int, int]":
         """The stem of their names, and the ends that we read."""
-        if not os.path.isdir(self._folder):
+        if not self._folder:
             self._folder = _private_folder()
+        try:
+            return self._make()
+        except OSError:
+            # User code has removed the folder, or taken the last inode of its file system.
+            self._folder = _private_folder()
+            return self._make()
+
+    def _make(self) -> "tuple[str, int, int]":
         self._count += 1
         stem = "%s/%d" % (self._folder, self._count)
         self._stems.append(stem)
@@ -245,6 +257,14 @@ class NamedPipes:
                     os.unlink("%s.%s" % (stem, stream))
                 except OSError:
                     pass
+
+    def close(self) -> None:
+        self.forget()
+        try:
+            if self._folder:
+                os.rmdir(self._folder)
+        except OSError:
+            pass
 
 
 def run_message(execution) -> dict:
