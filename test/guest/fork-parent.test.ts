@@ -248,4 +248,28 @@ len(blocks)`);
       rmSync(folder, { recursive: true });
     }
   });
+
+  it("knows nothing of what user code can write, its kernels do", async () => {
+    const box = await Sandbox.start({ docker: ["--env", "PYTHONPATH=/session/lib"] });
+    const write = (name: string, text: string) =>
+      box.run(
+        `import os; os.makedirs('/session/lib', exist_ok=True); open('/session/lib/${name}', 'w').write("${text}")`,
+      );
+    try {
+      await write("mine.py", "version = 1");
+      await untilForked(box);
+      expect(await value(box, "import mine, sys; (mine.version, sys.path[:2])")).toBe(
+        "(1, ['', '/session/lib'])",
+      );
+      await write("mine.py", "version = 22");
+      await restart(box);
+      expect(await value(box, `import mine; (mine.version, ${IS_FORKED})`)).toBe("(22, True)");
+      await write("dateutil.py", "raise ImportError('mine')");
+      await restart(box);
+      expect(await value(box, IS_FORKED)).toBe("False");
+      expect((await box.run("import pandas")).error?.traceback).toContain("ImportError: mine");
+    } finally {
+      await box.stop();
+    }
+  });
 });

@@ -29,11 +29,12 @@ THREAD_LOOK_S = 0.02
 
 
 class ForkParent:
-    def __init__(self, modules: "list[str]", write_bytecode: bool) -> None:
+    def __init__(self, modules: "list[str]", path: "list[str]", write_bytecode: bool) -> None:
+        """`path`: what follows our own folder on a kernel's `sys.path`."""
         self._socket = socket.socket(fileno=CONTROL_FD)
         self._modules = modules
         self._write_bytecode = write_bytecode
-        self._preloaded = Preloaded()
+        self._preloaded = Preloaded(path)
         self._tag_address = _tag_address()
 
     def serve(self) -> None:

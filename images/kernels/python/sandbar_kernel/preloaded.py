@@ -29,15 +29,13 @@ class _Group:
 
 
 class Preloaded(importlib.abc.MetaPathFinder):
-    def __init__(self) -> None:
-        self._path = sys.path[1:]
+    def __init__(self, path: "list[str]") -> None:
+        self._path = path
         self._standard = set()
         """Top-level names of the standard library that came along: these stay in sight."""
         self._groups = []
 
     def load(self, names: "list[str]") -> None:
-        """With what nobody in the sandbox can write as the only places to import from."""
-        sys.path[1:] = [entry for entry in self._path if _is_ours(entry)]
         for name in names:
             before = set(sys.modules)
             importlib.import_module(name)
