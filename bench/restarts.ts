@@ -1,5 +1,6 @@
 /** @module A new Python kernel that has numpy and pandas: started cold, and forked from the session's fork parent. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@sandbar/test/fixtures/client.ts";
 import { eventually } from "@sandbar/test/fixtures/stack.ts";
 import { ms, ratio, summarize } from "./statistics.ts";
@@ -13,6 +14,7 @@ export async function benchRestarts(client: Client): Promise<string[][]> {
   const forked = await client.create({ limits: { memory_mb: 1024 } });
   for (const { id } of [cold, forked]) await client.run(id, IMPORT);
   await eventually("a forked kernel", 30_000, async () => {
+    await sleep(500);
     await restart(client, forked.id);
     await client.run(forked.id, IMPORT);
     return isForked(client, forked.id);

@@ -54,7 +54,7 @@ class Command:
         self._terminal = spawned.outputs[0][0] if self.size else -1
         self.input = Input(self._loop, spawned.stdin)
         self._outputs = [Output(self._loop, fd, stream, self.ring, self._changed) for fd, stream in spawned.outputs]
-        processes.set_oom_score(self.pid, oom.kernel_score(commands.guest.fork_parent.alive))
+        commands.guest.rank_victim(self.pid)
         commands.guest.reaper.expect(self.pid, self._on_exit)
         self.view(None)
 

@@ -163,7 +163,7 @@ class Context:
         self._pipes = (self._pipe(kernel.stdout, self._late["stdout"]), self._pipe(kernel.stderr, self._late["stderr"]))
         self._streams = ()
         self.sessions.add(kernel.pid)
-        processes.set_oom_score(kernel.pid, oom.kernel_score(self._guest.fork_parent.alive))
+        self._guest.rank_victim(kernel.pid)
         self._start_timer = self._loop.after(limits.KERNEL_START_S, self._kill_kernel)
         if not self._replacing:
             self._announce("starting", self._guest.last_exit.pop(self.name, None))

@@ -11,7 +11,6 @@ import socket
 import cgroup
 import languages
 import limits
-import oom
 import processes
 from kernel import spawn
 from loop import Loop
@@ -82,6 +81,9 @@ class ForkParent:
     def alive(self) -> bool:
         return self._pid != 0
 
+    def is_it(self, pid: int) -> bool:
+        return self._pid == pid
+
     def owned(self) -> "dict[str, set[int]]":
         # By its session alone: whoever copies its environment does not become it.
         return {OWNER: {self._pid}} if self._pid else {}
@@ -115,7 +117,6 @@ class ForkParent:
         finally:
             theirs.close()
             os.close(null)
-        processes.set_oom_score(pid, oom.FIRST)
         self._env = _untagged(env)
         self._loaded = self._wanted
         self._reaper.expect(pid, lambda _status: self._on_exit(pid))

@@ -134,9 +134,13 @@ def _tag_of(pid: int, tags: "set[str]") -> "str | None":
     return None
 
 
-def set_oom_score(pid: int, score: int) -> None:
+def set_oom_score(pid: int, score: int) -> bool:
+    """False when it may work in a moment: until a new process has fully become its program, it is as closed to us as we are to it."""
     try:
         with open("/proc/%d/oom_score_adj" % pid, "w") as file:
             file.write(str(score))
+    except PermissionError:
+        return False
     except OSError:
         pass
+    return True

@@ -28,8 +28,10 @@ function parentOf(box: Sandbox): string | null {
 /** Imports pandas, waits for the fork parent, and restarts until the kernel is one of its children. */
 async function untilForked(box: Sandbox): Promise<string> {
   await box.run("import pandas");
-  await eventually("a fork parent", 30_000, () => parentOf(box) !== null);
-  await eventually("a forked kernel", 30_000, async () => {
+  await eventually("a fork parent", 15_000, () => parentOf(box) !== null);
+  await eventually("a forked kernel", 40_000, async () => {
+    // It imports at the lowest priority: whoever starts kernels all the time leaves it none.
+    await sleep(500);
     await restart(box);
     return (await value(box, IS_FORKED)) === "True";
   });
@@ -198,7 +200,7 @@ describe("a fork parent", () => {
     const box = await Sandbox.start({ memory: "512m" });
     try {
       await box.run("import pandas");
-      await eventually("a fork parent", 30_000, () => parentOf(box) !== null);
+      await eventually("a fork parent", 15_000, () => parentOf(box) !== null);
       const ran = await box.run(`import time
 blocks = []
 for _ in range(22):
