@@ -77,10 +77,10 @@ export class Box {
   }
 
   /** The container runs already, from an earlier daemon: its guest dials again as soon as the socket is back. */
-  async adopt(container: string): Promise<void> {
+  async adopt(container: string, tokenGiven: boolean): Promise<void> {
     this.#container = container;
     await this.#makeFolders();
-    await this.#listen(true);
+    await this.#listen(tokenGiven);
   }
 
   /** Other limits than it was made with, while it runs; throws when that cannot be. */

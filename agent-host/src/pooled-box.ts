@@ -87,7 +87,8 @@ export class PooledBox {
   async adopt(): Promise<void> {
     this.row.warm = 0;
     this.#options.journal.savePoolBox(this.row);
-    await this.box.adopt(this.row.container!);
+    // The earlier daemon may have died before its guest had the token; nobody else can have dialled.
+    await this.box.adopt(this.row.container!, false);
     await this.#whenWarm();
   }
 
@@ -118,6 +119,7 @@ export class PooledBox {
     this.#hello = hello;
     const known = hello.contexts.find((open) => open.context === context);
     if (known?.state === "ready") this.#ready();
+    else if (known?.state === "dead") this.#lost("the kernel ended");
     else if (!hello.languages.includes(spec.runtime)) this.#lost(`the image cannot run ${spec.runtime}`);
     else if (!known)
       this.box.channel?.send({ type: "context.open", context, language: spec.runtime, env: {} });

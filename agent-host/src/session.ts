@@ -273,7 +273,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
     this.#box = this.#makeBox();
     this.#guestAway();
     this.#adopted = true;
-    await this.#box.adopt(container);
+    await this.#box.adopt(container, true);
     this.#log.info({ executions: this.executions.size }, "adopted");
   }
 
