@@ -9,6 +9,7 @@ import type { Config } from "./config.ts";
 import type { Containers } from "./containers.ts";
 import type { GuestHello } from "./guest-channel.ts";
 import type { Journal, PoolRow } from "./journal.ts";
+import type { LateMounts } from "./late-mounts.ts";
 import type { Log } from "./log.ts";
 
 export interface PooledBoxOptions {
@@ -18,6 +19,7 @@ export interface PooledBoxOptions {
   readonly config: Config;
   readonly containers: Containers;
   readonly journal: Journal;
+  readonly lateMounts: LateMounts;
   readonly log: Log;
   /** It can no longer be used. */
   onLost(reason: string): void;
@@ -36,7 +38,7 @@ export class PooledBox {
   working: Promise<void> = Promise.resolve();
 
   constructor(options: PooledBoxOptions) {
-    const { row, spec, config, containers, log } = options;
+    const { row, spec, config, containers, lateMounts, log } = options;
     this.#options = options;
     this.row = row;
     this.spec = spec;
@@ -56,6 +58,7 @@ export class PooledBox {
     this.box = new Box({
       id: row.box,
       session: null,
+      late: lateMounts.possible,
       spec,
       token: row.token,
       config,
