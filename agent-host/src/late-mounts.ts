@@ -122,10 +122,12 @@ async function tryOut(box: string): Promise<void> {
     await mkdir(files, { recursive: true, mode: 0o700 });
     await mountTmpfs(files, 1);
     await makeShared(files);
-    for (const name of ["source", "data", "data-staging"]) await mkdir(path.join(files, name));
-    await arrive(path.join(files, "source"), files, "data", makeTreeReadOnly);
-    const [tmpfs, , arrived] = await mountsFrom(files);
-    if (!tmpfs?.shared || !arrived?.options.includes("ro"))
+    const source = path.join(files, "source");
+    for (const folder of [source, path.join(files, "data"), stagingFolder(files, "data")])
+      await mkdir(folder);
+    await arrive(source, files, "data", makeTreeReadOnly);
+    const made = new Map((await mountsFrom(files)).map((mount) => [mount.path, mount]));
+    if (!made.get(files)?.shared || !made.get(path.join(files, "data"))?.options.includes("ro"))
       throw new Error("mounts do not take their options");
   } finally {
     await removeBoxFolder(box);
