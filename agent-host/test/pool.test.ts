@@ -84,7 +84,11 @@ const boxOf = (id: string) =>
   journal((db) => db.prepare("SELECT box, container FROM sessions WHERE id = ?").get(id) as Row);
 
 async function ready(id: string): Promise<void> {
-  await plane.until("ready", () => plane.sessions.get(id)?.state === "ready", 30_000);
+  const state = () => plane.sessions.get(id)?.state;
+  const settled = () => state() === "ready" || state() === "failed";
+  await plane.until("ready", settled, 30_000).catch(() => {});
+  if (state() !== "ready")
+    throw new Error(`the session is ${JSON.stringify(plane.sessions.get(id))}\n${daemon.logs.slice(-8000)}`);
 }
 
 describe("a claim and a crash", () => {
