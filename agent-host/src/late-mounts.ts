@@ -11,7 +11,7 @@ import type { SessionSpec } from "@sandbar/shared";
 import { boxesFolder, filesFolder, removeBoxFolder } from "./box-folders.ts";
 import type { Config } from "./config.ts";
 import type { Log } from "./log.ts";
-import { bind, bindPrivately, makeShared, makeTreeReadOnly, mountsFrom, mountTmpfs } from "./mounts.ts";
+import { makeShared, mountInOrder, mountsFrom, mountTmpfs, readOnlySteps } from "./mounts.ts";
 import { bindFolder, datasetsFolder, stagingFolder } from "./storage.ts";
 
 /** Which folder of the host is where in the box: `device:inode`. */
@@ -70,6 +70,14 @@ export class LateMounts {
   }
 }
 
+interface Arrival {
+  /** The host's. */
+  readonly folder: string;
+  /** `session` or `data`: below the box's tmpfs, and below the root of the box. */
+  readonly place: keyof Mounted;
+  readonly readOnly: boolean;
+}
+
 /** What the session has and a box of the pool was not made with, or null; `files` is the box's tmpfs. */
 export async function mountLate(
   config: Config,
@@ -77,37 +85,33 @@ export async function mountLate(
   spec: SessionSpec,
   files: string,
 ): Promise<Mounted | null> {
-  if (spec.storage === "TMPFS" && spec.dataset_access !== "LOCAL_RO") return null;
-  const [own, data] = await Promise.all([
-    spec.storage === "BIND" ? mountSession(config, session, files) : undefined,
-    spec.dataset_access === "LOCAL_RO" ? mountDatasets(config, files) : undefined,
-  ]);
-  return { ...(own && { session: own }), ...(data && { data }) };
+  const arrivals: Arrival[] = [];
+  if (spec.storage === "BIND") {
+    const folder = await bindFolder(config.sessionsRoot, session);
+    arrivals.push({ folder, place: "session", readOnly: false });
+  }
+  if (spec.dataset_access === "LOCAL_RO")
+    arrivals.push({ folder: datasetsFolder(config), place: "data", readOnly: true });
+  if (arrivals.length === 0) return null;
+  await arrive(files, arrivals);
+  const places = arrivals.map(async ({ folder, place }) => [place, await identity(folder)]);
+  return Object.fromEntries(await Promise.all(places));
 }
 
-async function mountSession(config: Config, session: string, files: string): Promise<string> {
-  const folder = await bindFolder(config.sessionsRoot, session);
-  await arrive(folder, files, "session", async () => {});
-  return identity(folder);
-}
-
-async function mountDatasets(config: Config, files: string): Promise<string> {
-  const folder = datasetsFolder(config);
-  await arrive(folder, files, "data", makeTreeReadOnly);
-  return identity(folder);
-}
-
-/** In two steps: a mount keeps the options that it arrived with, and with them the ties to where it came from. */
-async function arrive(
-  folder: string,
-  files: string,
-  place: string,
-  change: (staging: string) => Promise<void>,
-): Promise<void> {
-  const staging = stagingFolder(files, place);
-  await bindPrivately(folder, staging);
-  await change(staging);
-  await bind(staging, path.join(files, place));
+/** Each in two steps: a mount keeps the options that it arrives with, and the ties to where it comes from. */
+async function arrive(files: string, arrivals: readonly Arrival[]): Promise<void> {
+  const steps: string[][] = [];
+  for (const { folder, place, readOnly } of arrivals) {
+    const staging = stagingFolder(files, place);
+    steps.push(["--rbind", "--make-rprivate", folder, staging]);
+    if (readOnly) steps.push(...(await readOnlySteps(folder, staging)));
+    steps.push(["--rbind", staging, path.join(files, place)]);
+  }
+  await mountInOrder(steps);
+  // Something may have been mounted at its source in just this moment.
+  for (const { place, readOnly } of arrivals)
+    for (const mount of readOnly ? await mountsFrom(path.join(files, place)) : [])
+      if (!mount.options.includes("ro")) throw new Error(`${mount.path} can be written to`);
 }
 
 async function identity(folder: string): Promise<string> {
@@ -122,13 +126,11 @@ async function tryOut(box: string): Promise<void> {
     await mkdir(files, { recursive: true, mode: 0o700 });
     await mountTmpfs(files, 1);
     await makeShared(files);
-    const source = path.join(files, "source");
-    for (const folder of [source, path.join(files, "data"), stagingFolder(files, "data")])
-      await mkdir(folder);
-    await arrive(source, files, "data", makeTreeReadOnly);
-    const made = new Map((await mountsFrom(files)).map((mount) => [mount.path, mount]));
-    if (!made.get(files)?.shared || !made.get(path.join(files, "data"))?.options.includes("ro"))
-      throw new Error("mounts do not take their options");
+    const folder = path.join(files, "source");
+    for (const made of [folder, path.join(files, "data"), stagingFolder(files, "data")]) await mkdir(made);
+    await arrive(files, [{ folder, place: "data", readOnly: true }]);
+    const [tmpfs] = await mountsFrom(files);
+    if (!tmpfs?.shared) throw new Error("a mount cannot be shared");
   } finally {
     await removeBoxFolder(box);
   }

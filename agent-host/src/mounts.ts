@@ -1,6 +1,6 @@
 /** @module The host's mount table, and the commands that change it. */
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -26,23 +26,30 @@ export async function makeShared(folder: string): Promise<void> {
   await run("mount", ["--make-shared", folder]);
 }
 
-/** With everything that is mounted below it. */
-export async function bind(source: string, target: string): Promise<void> {
-  await run("mount", ["--rbind", source, target]);
+/** Arguments of `mount`, one list after another in one shell: a process of its own for each would take the daemon twice as long. */
+export async function mountInOrder(steps: readonly (readonly string[])[]): Promise<void> {
+  const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+  await run("sh", ["-ec", steps.map((words) => ["mount", ...words].map(quoted).join(" ")).join("\n")]);
 }
 
-/** What is mounted below the source from now on does not appear at the target. */
-export async function bindPrivately(source: string, target: string): Promise<void> {
-  await run("mount", ["--rbind", "--make-rprivate", source, target]);
-}
-
-/** A bind mount and everything mounted below it; where they are bound to already they stay as they are. */
-export async function makeTreeReadOnly(folder: string): Promise<void> {
-  for (const { path, options } of await mountsFrom(folder)) {
+/** Makes a bind mount of the source at the target, and all that came along below it, read-only before anybody sees it. */
+export async function readOnlySteps(source: string, target: string): Promise<string[][]> {
+  const folder = await realpath(source);
+  const table = await mounts();
+  const around = table.filter(({ path }) => isBelow(folder, path));
+  const { options } = around.reduce((inner, mount) =>
+    mount.path.length >= inner.path.length ? mount : inner,
+  );
+  const inside = table.filter(({ path }) => path !== folder && isBelow(path, folder));
+  const made = [
+    { path: target, options },
+    ...inside.map((mount) => ({ ...mount, path: target + mount.path.slice(folder.length) })),
+  ];
+  return made.map((mount) => {
     // Options that are not named again would be lost.
-    const others = options.filter((option) => option !== "rw" && option !== "ro");
-    await run("mount", ["-o", ["remount", "bind", "ro", ...others].join(), path]);
-  }
+    const others = mount.options.filter((option) => option !== "rw" && option !== "ro");
+    return ["-o", ["remount", "bind", "ro", ...others].join(), mount.path];
+  });
 }
 
 /** Lazily: a container on its way out may hold the mount a moment longer. Mounts below it go with it. */
@@ -60,9 +67,15 @@ export async function isMounted(folder: string): Promise<boolean> {
   return (await mounts()).some(({ path }) => path === folder);
 }
 
-/** The folder itself, if something is mounted on it, and what is mounted below it. */
+/** What is mounted on the folder and below it, as far as it is not covered. */
 export async function mountsFrom(folder: string): Promise<Mount[]> {
-  return (await mounts()).filter(({ path }) => path === folder || path.startsWith(`${folder}/`));
+  const found = (await mounts()).filter(({ path }) => isBelow(path, folder));
+  return [...new Map(found.map((mount) => [mount.path, mount])).values()];
+}
+
+/** The folder itself counts. */
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? folder : `${folder}/`);
 }
 
 async function mounts(): Promise<Mount[]> {
