@@ -1,7 +1,8 @@
-/** @module Sessions from the warm pool: create to first result beside `docker run`, twenty at once, stop. */
+/** @module Sessions from the warm pool: create to first result beside `docker run` and beside boxes made from nothing, twenty at once, stop. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "@sandbar/test/fixtures/client.ts";
 import { eventually, Stack } from "@sandbar/test/fixtures/stack.ts";
 import { dockerRunToFirstResult } from "./baselines.ts";
 import { ms, ratio, summarize } from "./statistics.ts";
@@ -10,22 +11,36 @@ const CROWD = 20;
 const ROUNDS = 10;
 
 export async function benchWarm(say: (line: string) => void): Promise<string[][]> {
+  const datasets = { DATASETS_HOST_RO: import.meta.dirname };
   const stack = await Stack.start({
-    agentEnv: { SANDBAR_POOL: `python=${CROWD}`, SANDBAR_MAX_SESSIONS: "60" },
+    agentEnv: { ...datasets, SANDBAR_POOL: `python=${CROWD}`, SANDBAR_MAX_SESSIONS: "60" },
   });
+  const cold = await Stack.start({ agentEnv: { ...datasets, SANDBAR_POOL_SIZE: "0" } });
   try {
     say(`filling a pool of ${CROWD}`);
     await poolOf(stack, CROWD);
-    return await sessions(stack, say);
+    return await sessions(stack, cold, say);
   } finally {
     await stack.close();
+    await cold.close();
   }
 }
 
-async function sessions(stack: Stack, say: (line: string) => void): Promise<string[][]> {
+/** Create and first cell of a session whose folders are the host's. */
+async function mounted(client: Client): Promise<number> {
+  const began = performance.now();
+  const { id } = await client.create({ storage: "BIND", datasets: { access: "LOCAL_RO" } });
+  await client.run(id, "1+1");
+  const took = performance.now() - began;
+  await client.stop(id);
+  return took;
+}
+
+async function sessions(stack: Stack, cold: Stack, say: (line: string) => void): Promise<string[][]> {
   const client = stack.client();
+  const coldClient = cold.client();
   // The first request of all wakes objects and connections.
-  await client.stop((await client.create()).id);
+  for (const first of [client, coldClient]) await first.stop((await first.create()).id);
   await poolOf(stack, CROWD);
   const samples = {
     both: [] as number[],
@@ -33,6 +48,8 @@ async function sessions(stack: Stack, say: (line: string) => void): Promise<stri
     first: [] as number[],
     stop: [] as number[],
     run: [] as number[],
+    mounted: [] as number[],
+    mountedCold: [] as number[],
   };
   for (let round = 0; round < ROUNDS; round++) {
     samples.run.push(dockerRunToFirstResult());
@@ -47,6 +64,9 @@ async function sessions(stack: Stack, say: (line: string) => void): Promise<stri
     samples.first.push(answered - created);
     samples.both.push(answered - began);
     samples.stop.push(performance.now() - answered);
+    await poolOf(stack, CROWD);
+    samples.mounted.push(await mounted(client));
+    samples.mountedCold.push(await mounted(coldClient));
     await poolOf(stack, CROWD);
   }
   say(`${CROWD} at once`);
@@ -63,11 +83,18 @@ async function sessions(stack: Stack, say: (line: string) => void): Promise<stri
   const median = (values: number[]) => summarize(values).median;
   const run = median(samples.run);
   const both = median(samples.both);
+  const onHost = median(samples.mounted);
   return [
     ["`docker run` of IPython to its first result", ms(run), ratio(1)],
     ["warm: `POST /v1/sessions` plus first cell", ms(both), ratio(run / both)],
     ["— of that: create", ms(median(samples.create)), ""],
     ["— of that: first cell", ms(median(samples.first)), ""],
+    ["warm, BIND and LOCAL_RO: create plus first cell", ms(onHost), ratio(run / onHost)],
+    [
+      "the same, made from nothing",
+      ms(median(samples.mountedCold)),
+      ratio(run / median(samples.mountedCold)),
+    ],
     ["warm: stop", ms(median(samples.stop)), ""],
     [`warm: ${CROWD} at once, until all have their first result`, ms(all), ratio(run / all)],
     [`warm: ${CROWD} at once, each`, ms(median(each.map(({ took }) => took))), ""],

@@ -31,6 +31,8 @@ const Step = fc.oneof(
 const Lane = fc.record({
   runtime: fc.constantFrom("bash" as const, "bash" as const, "bash" as const, "python" as const),
   limits: fc.constantFrom({}, {}, { memory_mb: 256 }),
+  storage: fc.constantFrom("TMPFS", "BIND"),
+  access: fc.constantFrom("NONE", "LOCAL_RO"),
   steps: fc.array(Step, { minLength: 1, maxLength: 5 }),
 });
 type Lane = typeof Lane extends fc.Arbitrary<infer T> ? T : never;
@@ -41,7 +43,13 @@ let restarting: Promise<unknown> = Promise.resolve();
 let lanes = 0;
 
 beforeAll(async () => {
-  stack = await Stack.start({ agentEnv: { SANDBAR_POOL: "bash=2,python=1", SANDBAR_POOL_MAX: "2" } });
+  stack = await Stack.start({
+    agentEnv: {
+      SANDBAR_POOL: "bash=2,python=1",
+      SANDBAR_POOL_MAX: "2",
+      DATASETS_HOST_RO: join(REPO, "docs"),
+    },
+  });
   client = stack.client();
 });
 afterAll(() => stack?.close());
@@ -54,7 +62,7 @@ async function restartDaemon(): Promise<void> {
   await restarting;
 }
 
-async function walk({ runtime, limits, steps }: Lane): Promise<void> {
+async function walk({ runtime, limits, storage, access, steps }: Lane): Promise<void> {
   const key = `lane-${lanes++}`;
   const create = async () => {
     for (;;) {
@@ -62,6 +70,8 @@ async function walk({ runtime, limits, steps }: Lane): Promise<void> {
         key,
         runtime,
         limits,
+        storage,
+        datasets: { access },
       });
       if (answer.status < 300) return answer.body.id;
       // The daemon may have died under it.
@@ -116,6 +126,8 @@ async function walk({ runtime, limits, steps }: Lane): Promise<void> {
   await client.stop(id);
 }
 
+const filesOf = (box: string) => join(stack.home, "boxes", box, "files");
+
 /** Everything that is there beside the pool; empty when all is as before. */
 async function traces(): Promise<Record<string, unknown>> {
   const db = new DatabaseSync(join(stack.home, "host/journal.sqlite"), { readOnly: true });
@@ -144,7 +156,7 @@ async function traces(): Promise<Record<string, unknown>> {
     reservations: host.sessions ? [host.sessions] : [],
     containers: (await stack.containers()).map(({ Id }) => Id).filter((id) => !containers.has(id)),
     boxes: readdirSync(join(stack.home, "boxes")).filter((box) => !boxes.has(box)),
-    mounts: mountsBelow(stack.home).filter((mount) => ![...boxes].some((box) => mount.includes(box))),
+    mounts: mountsBelow(stack.home).filter((mount) => ![...boxes].some((box) => mount === filesOf(box))),
   };
   return Object.fromEntries(Object.entries(found).filter(([, list]) => list.length > 0));
 }

@@ -3,16 +3,19 @@
  *
  * @module
  */
-import { chmod, mkdir, rm } from "node:fs/promises";
+import { chmod, mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { Limits, SessionSpec } from "@sandbar/shared";
+import { boxesFolder, filesFolder, removeBoxFolder } from "./box-folders.ts";
 import { writeCgroupLimits } from "./cgroup-limits.ts";
 import type { Config } from "./config.ts";
 import type { Extras } from "./container-options.ts";
 import type { Containers } from "./containers.ts";
 import { GuestChannel, type GuestChannelOptions } from "./guest-channel.ts";
+import { type Mounted, mountLate } from "./late-mounts.ts";
 import type { Log } from "./log.ts";
-import { prepareStorage, resizeTmpfs, unmount } from "./storage.ts";
+import { resizeTmpfs } from "./mounts.ts";
+import { prepareStorage } from "./storage.ts";
 
 const TELL_DOCKER_AFTER_MS = 300;
 
@@ -22,16 +25,14 @@ export interface BoxOptions {
   readonly id: string;
   /** Null as long as it is in the pool. */
   readonly session: string | null;
+  /** Whether a claim can mount into it while it runs. */
+  readonly late: boolean;
   readonly spec: SessionSpec;
   readonly token: string;
   readonly config: Config;
   readonly containers: Containers;
   readonly log: Log;
   readonly listener: BoxListener;
-}
-
-export function boxesFolder(home: string): string {
-  return path.join(home, "boxes");
 }
 
 export class Box {
@@ -63,10 +64,10 @@ export class Box {
     onContainer: (id: string) => void,
     extras?: Extras,
   ): Promise<void> {
-    const { id, session, spec, config, containers, log } = this.#options;
+    const { id, session, spec, config, containers, late, log } = this.#options;
     const runFolder = await this.#makeFolders();
     const [storage] = await Promise.all([
-      prepareStorage(config, session, spec, filesFolder(this.#folder), log),
+      prepareStorage(config, session, spec, filesFolder(this.#folder), late, log),
       this.#listen(false),
     ]);
     step("container", image);
@@ -77,19 +78,23 @@ export class Box {
   }
 
   /** The container runs already, from an earlier daemon: its guest dials again as soon as the socket is back. */
-  async adopt(container: string): Promise<void> {
+  async adopt(container: string, tokenGiven: boolean): Promise<void> {
     this.#container = container;
     await this.#makeFolders();
-    await this.#listen(true);
+    await this.#listen(tokenGiven);
   }
 
-  /** Other limits than it was made with, while it runs; throws when that cannot be. */
-  async fit(from: Limits, to: Limits): Promise<void> {
+  /** Other limits and mounts than it was made with, while it runs; throws when that cannot be. */
+  async fit(session: string, to: SessionSpec): Promise<Mounted | null> {
+    const { config, spec } = this.#options;
     const container = this.#container!;
-    await Promise.all([
-      to.tmpfs_mb === from.tmpfs_mb || resizeTmpfs(filesFolder(this.#folder), to.tmpfs_mb),
-      sameCgroupLimits(from, to) || this.#limit(container, to),
+    const files = filesFolder(this.#folder);
+    const [mounted] = await Promise.all([
+      mountLate(config, session, to, files),
+      to.limits.tmpfs_mb === spec.limits.tmpfs_mb || resizeTmpfs(files, to.limits.tmpfs_mb),
+      sameCgroupLimits(spec.limits, to.limits) || this.#limit(container, to.limits),
     ]);
+    return mounted;
   }
 
   async #limit(container: string, to: Limits): Promise<void> {
@@ -109,11 +114,9 @@ export class Box {
     const channel = this.#channel;
     this.#channel = null;
     const container = this.#container;
-    // Side by side: the container keeps its own hold on the mounts until it is gone.
-    await Promise.all([
-      container && this.#options.containers.remove(container),
-      channel?.close().then(() => removeBoxFolder(this.#folder)) ?? removeBoxFolder(this.#folder),
-    ]);
+    await Promise.all([container && this.#options.containers.remove(container), channel?.close()]);
+    // Only now: what a claim has mounted leaves the box in the same moment.
+    await removeBoxFolder(this.#folder);
   }
 
   async #makeFolders(): Promise<string> {
@@ -142,15 +145,6 @@ export class Box {
   }
 }
 
-function filesFolder(folder: string): string {
-  return path.join(folder, "files");
-}
-
 function sameCgroupLimits(a: Limits, b: Limits): boolean {
   return a.memory_mb === b.memory_mb && a.cpus === b.cpus && a.pids === b.pids;
-}
-
-export async function removeBoxFolder(folder: string): Promise<void> {
-  await unmount(filesFolder(folder));
-  await rm(folder, { recursive: true, force: true });
 }

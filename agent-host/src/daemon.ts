@@ -17,6 +17,7 @@ import { removeEgress } from "./egress.ts";
 import { FileCalls } from "./file-calls.ts";
 import { createSigner, type Identity } from "./identity.ts";
 import { Journal } from "./journal.ts";
+import { LateMounts } from "./late-mounts.ts";
 import { backoffMs, Link } from "./link.ts";
 import { takeLock } from "./lock.ts";
 import type { Log } from "./log.ts";
@@ -26,7 +27,7 @@ import { Preparation } from "./preparation.ts";
 import { ProcessCalls } from "./process-calls.ts";
 import { adoptSessions, sweepAgainAndAgain } from "./reconcile.ts";
 import { Removals } from "./removals.ts";
-import type { SessionContext } from "./session.ts";
+import type { SessionContext } from "./session-context.ts";
 import { Sessions } from "./sessions.ts";
 import { SettledOutcomes } from "./settled-outcomes.ts";
 import { SignedRequests } from "./signed-requests.ts";
@@ -105,10 +106,12 @@ export async function runDaemon(
     linked: () => link.up,
   });
   const removals = new Removals({ config, containers, journal, log });
+  const lateMounts = await LateMounts.probe(config, log);
   const pool = new Pool({
     config,
     containers,
     journal,
+    lateMounts,
     log,
     room: () => config.maxSessions - sessions.live,
     busy: () => sessions.starting > 0,
@@ -126,6 +129,7 @@ export async function runDaemon(
     exports,
     datasets,
     pool,
+    lateMounts,
     removals,
     preparation,
     volumeCalls: new VolumeCalls(preparation.volumes),

@@ -74,6 +74,15 @@ describe("the guest's socket", () => {
     expect(hellos).toBe(2);
   });
 
+  it("takes a guest that has the secret already for the first one, and asks for it then", async () => {
+    await open(false);
+    const guest = await dial({ ...HELLO, token: "the-token" });
+    await once(guest, "data");
+    expect(await closed(await dial(HELLO))).toBe(true);
+    expect(channel.connected).toBe(true);
+    expect(hellos).toBe(1);
+  });
+
   it("knows no first hello after a restart", async () => {
     await open(true);
     expect(await closed(await dial(HELLO))).toBe(true);

@@ -24,6 +24,13 @@ const RELIEVED_BYTES = 1024 * 1024;
 
 type Welcome = Extract<ServerFrame, { t: "welcome" }>;
 
+/** What others need of the link. */
+export interface Upward {
+  readonly up: boolean;
+  send(frame: HostFrame): boolean;
+  sendText(text: string): boolean;
+}
+
 export interface LinkOptions {
   readonly url: string;
   readonly hostId: string;

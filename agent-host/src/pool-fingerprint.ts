@@ -13,6 +13,7 @@ export async function fingerprint(
   containers: Containers,
   spec: SessionSpec,
   key: string,
+  late: boolean,
 ): Promise<string | null> {
   const image = containers.imageOf(spec);
   if (!(await containers.hasImage(image))) return null;
@@ -20,6 +21,8 @@ export async function fingerprint(
     VERSION,
     await containers.imageId(image),
     key,
+    late,
+    config.datasetsRoot,
     config.defaults,
     config.imagesDir,
     config.caBundle,

@@ -9,9 +9,10 @@ import { newId, type SessionSpec } from "@sandbar/shared";
 import type { Config } from "./config.ts";
 import type { Containers, OwnContainer } from "./containers.ts";
 import type { Journal, PoolRow } from "./journal.ts";
+import type { LateMounts } from "./late-mounts.ts";
 import type { Log } from "./log.ts";
 import { fingerprint } from "./pool-fingerprint.ts";
-import { poolKey, poolSpec } from "./pool-key.ts";
+import { boxSpec, poolKey, poolSpec } from "./pool-key.ts";
 import { Demand } from "./pool-target.ts";
 import { PooledBox } from "./pooled-box.ts";
 
@@ -28,6 +29,7 @@ export interface PoolContext {
   readonly config: Config;
   readonly containers: Containers;
   readonly journal: Journal;
+  readonly lateMounts: LateMounts;
   readonly log: Log;
   /** How many more sessions this host may have. */
   room(): number;
@@ -61,7 +63,7 @@ export class Pool {
     const { config } = context;
     for (const runtime of Object.keys(config.pool.sizes) as (keyof typeof config.images)[]) {
       const spec = poolSpec(config, runtime);
-      this.#shelf(poolKey(config, runtime, spec)!, spec, runtime, config.pool.sizes[runtime]!);
+      this.#shelf(this.#key(runtime, spec)!, spec, runtime, config.pool.sizes[runtime]!);
     }
   }
 
@@ -111,10 +113,10 @@ export class Pool {
   /** Within the transaction that journals the session: the box is no longer the pool's, whatever happens next. */
   take(context: string, spec: SessionSpec): PooledBox | null {
     const { config, journal } = this.#context;
-    const key = poolKey(config, context, spec);
+    const key = this.#key(context, spec);
     if (key === null || config.pool.max === 0) return null;
     const now = Date.now();
-    const shelf = this.#shelf(key, { ...spec, limits: config.defaults, env: {} }, context, 0);
+    const shelf = this.#shelf(key, boxSpec(config, spec), context, 0);
     if (!shelf) return null;
     shelf.demand.asked(now);
     this.#claimedAt = now;
@@ -151,16 +153,21 @@ export class Pool {
     const { config } = this.#context;
     const { context, ...made } = JSON.parse(key);
     const spec: SessionSpec = { ...poolSpec(config, made.runtime), ...made };
-    return poolKey(config, context, spec) === key ? this.#shelf(key, spec, context, 0) : null;
+    return this.#key(context, spec) === key ? this.#shelf(key, spec, context, 0) : null;
+  }
+
+  #key(context: string, spec: SessionSpec): string | null {
+    const { config, lateMounts } = this.#context;
+    return poolKey(config, context, spec, lateMounts.possible);
   }
 
   #fingerprint(shelf: Shelf): Promise<string | null> {
-    const { config, containers } = this.#context;
-    return fingerprint(config, containers, shelf.spec, shelf.key);
+    const { config, containers, lateMounts } = this.#context;
+    return fingerprint(config, containers, shelf.spec, shelf.key, lateMounts.possible);
   }
 
   #pooled(row: PoolRow, shelf: Shelf | null): PooledBox {
-    const { config, containers, journal, log } = this.#context;
+    const { config, containers, journal, lateMounts, log } = this.#context;
     const spec = shelf?.spec ?? poolSpec(config, "python");
     const pooled = new PooledBox({
       row,
@@ -169,6 +176,7 @@ export class Pool {
       config,
       containers,
       journal,
+      lateMounts,
       log,
       onLost: (reason) => void this.#discard(pooled, reason),
     });
@@ -213,7 +221,7 @@ export class Pool {
   }
 
   async #make(shelf: Shelf): Promise<void> {
-    const { containers } = this.#context;
+    const { containers, lateMounts } = this.#context;
     const row: PoolRow = {
       box: newId("box"),
       key: shelf.key,
@@ -228,7 +236,10 @@ export class Pool {
       const made = await this.#fingerprint(shelf);
       if (made === null) throw new Error("the image is not on this host");
       row.fingerprint = made;
-      await pooled.make(containers.imageOf(shelf.spec));
+      await pooled.make(containers.imageOf(shelf.spec)).catch((error: Error) => {
+        lateMounts.onFailedStart(error);
+        throw error;
+      });
     });
   }
 

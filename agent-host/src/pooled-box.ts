@@ -9,6 +9,7 @@ import type { Config } from "./config.ts";
 import type { Containers } from "./containers.ts";
 import type { GuestHello } from "./guest-channel.ts";
 import type { Journal, PoolRow } from "./journal.ts";
+import type { LateMounts } from "./late-mounts.ts";
 import type { Log } from "./log.ts";
 
 export interface PooledBoxOptions {
@@ -18,6 +19,7 @@ export interface PooledBoxOptions {
   readonly config: Config;
   readonly containers: Containers;
   readonly journal: Journal;
+  readonly lateMounts: LateMounts;
   readonly log: Log;
   /** It can no longer be used. */
   onLost(reason: string): void;
@@ -36,7 +38,7 @@ export class PooledBox {
   working: Promise<void> = Promise.resolve();
 
   constructor(options: PooledBoxOptions) {
-    const { row, spec, config, containers, log } = options;
+    const { row, spec, config, containers, lateMounts, log } = options;
     this.#options = options;
     this.row = row;
     this.spec = spec;
@@ -56,6 +58,7 @@ export class PooledBox {
     this.box = new Box({
       id: row.box,
       session: null,
+      late: lateMounts.possible,
       spec,
       token: row.token,
       config,
@@ -87,7 +90,8 @@ export class PooledBox {
   async adopt(): Promise<void> {
     this.row.warm = 0;
     this.#options.journal.savePoolBox(this.row);
-    await this.box.adopt(this.row.container!);
+    // The earlier daemon may have died before its guest had the token; nobody else can have dialled.
+    await this.box.adopt(this.row.container!, false);
     await this.#whenWarm();
   }
 
@@ -118,6 +122,7 @@ export class PooledBox {
     this.#hello = hello;
     const known = hello.contexts.find((open) => open.context === context);
     if (known?.state === "ready") this.#ready();
+    else if (known?.state === "dead") this.#lost("the kernel ended");
     else if (!hello.languages.includes(spec.runtime)) this.#lost(`the image cannot run ${spec.runtime}`);
     else if (!known)
       this.box.channel?.send({ type: "context.open", context, language: spec.runtime, env: {} });

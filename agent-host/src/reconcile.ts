@@ -6,7 +6,7 @@
  */
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
-import { boxesFolder, removeBoxFolder } from "./box.ts";
+import { boxesFolder, removeBoxFolder } from "./box-folders.ts";
 import type { Config } from "./config.ts";
 import type { Containers } from "./containers.ts";
 import type { ExecutionRow, Journal } from "./journal.ts";

@@ -5,7 +5,8 @@
  * @module
  */
 import path from "node:path";
-import { type Box, boxesFolder, removeBoxFolder } from "./box.ts";
+import type { Box } from "./box.ts";
+import { boxesFolder, removeBoxFolder } from "./box-folders.ts";
 import type { Config } from "./config.ts";
 import type { Containers, OwnContainer } from "./containers.ts";
 import type { Journal } from "./journal.ts";

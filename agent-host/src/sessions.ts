@@ -15,7 +15,8 @@ import {
 } from "@sandbar/shared";
 import type { ExecutionRow, Run, SessionRow } from "./journal.ts";
 import { outcomeOfContainerDeath } from "./outcome.ts";
-import { Session, type SessionContext } from "./session.ts";
+import { Session } from "./session.ts";
+import type { SessionContext } from "./session-context.ts";
 
 /** Ids become folder names. */
 const SAFE_ID = /^[A-Za-z0-9_-]{1,64}$/;

@@ -5,15 +5,12 @@
  *
  * @module
  */
-import { execFile } from "node:child_process";
-import { chmod, chown, lstat, mkdir, readFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import { SandbarError, type SessionSpec } from "@sandbar/shared";
 import type { Config } from "./config.ts";
 import type { Log } from "./log.ts";
-
-const run = promisify(execFile);
+import { makeShared, mountTmpfs } from "./mounts.ts";
 
 export const SANDBOX_UID = 65532;
 
@@ -24,52 +21,77 @@ export interface SessionStorage {
   readonly tmpfs: Record<string, string>;
 }
 
+interface Place {
+  readonly inside: string;
+  readonly mode: number;
+  readonly owner: number;
+  readonly options: string;
+}
+
+/** What a box is made with. One that is `late` can be given a session's folder and datasets while it runs. */
 export async function prepareStorage(
   config: Config,
   session: string | null,
   spec: SessionSpec,
   folder: string,
+  late: boolean,
   log: Log,
 ): Promise<SessionStorage> {
   const binds: string[] = [];
   const tmpfs: Record<string, string> = {};
   const inMemory = spec.storage === "TMPFS";
   if (!inMemory) binds.push(`${await bindFolder(config.sessionsRoot, session!)}:/session:rw`);
-  const places = [
-    { inside: "/tmp", mode: 0o1777 },
-    { inside: "/dev/shm", mode: 0o1777 },
-    ...(inMemory ? [{ inside: "/session", mode: 0o770 }] : []),
-  ];
-  if (await mountTmpfs(folder, spec.limits.tmpfs_mb, log)) {
-    for (const { inside, mode } of places) {
+  const places = [scratch("/tmp", 0o1777), scratch("/dev/shm", 0o1777)];
+  if (inMemory) places.push(scratch("/session", 0o770));
+  if (await inTmpfs(folder, spec.limits.tmpfs_mb, log)) {
+    if (late) {
+      await makeShared(folder);
+      for (const inside of LATE) await mkdir(stagingFolder(folder, inside), { mode: 0o700 });
+      if (config.datasetsRoot) places.push({ inside: "/data", mode: 0o555, owner: 0, options: "ro" });
+    }
+    for (const { inside, mode, owner, options } of places) {
       const part = path.join(folder, path.basename(inside));
       await mkdir(part);
       await chmod(part, mode);
-      await chown(part, SANDBOX_UID, SANDBOX_UID);
-      binds.push(`${part}:${inside}:rw`);
+      await chown(part, owner, owner);
+      const open = late && LATE.has(inside);
+      binds.push(`${part}:${inside}:${options}${open ? ",rslave" : ""}`);
     }
   } else {
     const size = Math.max(1, Math.floor(spec.limits.tmpfs_mb / places.length));
-    for (const { inside, mode } of places)
-      tmpfs[inside] =
-        `rw,nosuid,nodev,exec,size=${size}m,mode=${mode.toString(8)},uid=${SANDBOX_UID},gid=${SANDBOX_UID}`;
+    for (const { inside, mode, owner } of places)
+      tmpfs[inside] = `rw,nosuid,nodev,exec,size=${size}m,mode=${mode.toString(8)},uid=${owner},gid=${owner}`;
   }
-  if (spec.dataset_access === "LOCAL_RO") {
-    if (!config.datasetsRoot)
-      throw new SandbarError(
-        "SESSION_START_FAILED",
-        "this host has no local datasets (DATASETS_HOST_RO is not set)",
-      );
-    binds.push(`${config.datasetsRoot}:/data:ro`);
-  }
+  if (spec.dataset_access === "LOCAL_RO") binds.push(`${datasetsFolder(config)}:/data:ro`);
   return { binds, tmpfs };
+}
+
+/** Where a mount on the host appears in the running container. */
+const LATE = new Set(["/session", "/data"]);
+
+/** Where a late mount is made ready before the box sees it. */
+export function stagingFolder(folder: string, inside: string): string {
+  return path.join(folder, `${path.basename(inside)}-staging`);
+}
+
+function scratch(inside: string, mode: number): Place {
+  return { inside, mode, owner: SANDBOX_UID, options: "rw" };
 }
 
 export function sessionFolder(sessionsRoot: string, session: string): string {
   return path.join(sessionsRoot, session);
 }
 
-async function bindFolder(root: string, session: string): Promise<string> {
+export function datasetsFolder({ datasetsRoot }: Config): string {
+  if (datasetsRoot) return datasetsRoot;
+  throw new SandbarError(
+    "SESSION_START_FAILED",
+    "this host has no local datasets (DATASETS_HOST_RO is not set)",
+  );
+}
+
+/** Made if it is not there yet. */
+export async function bindFolder(root: string, session: string): Promise<string> {
   await mkdir(root, { recursive: true, mode: 0o711 });
   const folder = sessionFolder(root, session);
   await mkdir(folder, { mode: 0o770 }).catch((error: NodeJS.ErrnoException) => {
@@ -84,35 +106,13 @@ async function bindFolder(root: string, session: string): Promise<string> {
   return folder;
 }
 
-async function mountTmpfs(folder: string, sizeMb: number, log: Log): Promise<boolean> {
+async function inTmpfs(folder: string, sizeMb: number, log: Log): Promise<boolean> {
   await mkdir(folder, { recursive: true });
-  const options = `size=${sizeMb}m,mode=0711,nosuid,nodev`;
   try {
-    await run("mount", ["-t", "tmpfs", "-o", options, "sandbar", folder]);
+    await mountTmpfs(folder, sizeMb);
     return true;
   } catch (error) {
     log.warn({ err: error }, "cannot mount a tmpfs; using Docker's own, whose files end with the container");
     return false;
   }
-}
-
-/** Throws when the host could not mount one, or when more is in it already. */
-export async function resizeTmpfs(folder: string, sizeMb: number): Promise<void> {
-  await run("mount", ["-o", `remount,size=${sizeMb}m`, folder]);
-}
-
-/** Lazily: a container on its way out may hold the mount a moment longer. */
-export async function unmount(folder: string): Promise<void> {
-  // An interrupted creation that was begun again may have mounted over its first try.
-  for (let attempt = 0; await isMounted(folder); attempt++) {
-    await run("umount", ["-l", folder]).catch((error) => {
-      // The sweep and a session's own end may both be at it.
-      if (attempt >= 3) throw error;
-    });
-  }
-}
-
-export async function isMounted(folder: string): Promise<boolean> {
-  const mounts = await readFile("/proc/self/mountinfo", "utf8");
-  return mounts.includes(` ${folder.replaceAll(" ", "\\040")} `);
 }

@@ -13,7 +13,8 @@ import { SandbarError, type SessionSpec } from "@sandbar/shared";
 import type { Config } from "./config.ts";
 import type { Containers } from "./containers.ts";
 import type { Log } from "./log.ts";
-import { isMounted, SANDBOX_UID } from "./storage.ts";
+import { isMounted } from "./mounts.ts";
+import { SANDBOX_UID } from "./storage.ts";
 
 const run = promisify(execFile);
 const SAFE = /^[a-z0-9][a-z0-9_-]{0,62}$/;

@@ -31,18 +31,26 @@ export class DaemonProcess {
   readonly home: string;
   readonly plane: FakeControlPlane;
   readonly env: Record<string, string>;
+  /** A program that runs the daemon, with its own arguments. */
+  readonly #through: string[];
   #child: ChildProcess | null = null;
   logs = "";
 
-  private constructor(home: string, plane: FakeControlPlane, env: Record<string, string>) {
+  private constructor(home: string, plane: FakeControlPlane, env: Record<string, string>, through: string[]) {
     this.home = home;
     this.plane = plane;
     this.env = env;
+    this.#through = through;
   }
 
   /** Joined and linked. */
-  static async start(plane: FakeControlPlane, env: Record<string, string> = {}): Promise<DaemonProcess> {
-    const daemon = new DaemonProcess(await mkdtemp(path.join(tmpdir(), "sandbar-agent-")), plane, env);
+  static async start(
+    plane: FakeControlPlane,
+    env: Record<string, string> = {},
+    through: string[] = [],
+  ): Promise<DaemonProcess> {
+    const home = await mkdtemp(path.join(tmpdir(), "sandbar-agent-"));
+    const daemon = new DaemonProcess(home, plane, env, through);
     await run(process.execPath, [MAIN, "join", plane.url, "a-token", "--name", "test"], {
       env: daemon.#env(),
     });
@@ -63,7 +71,8 @@ export class DaemonProcess {
   /** Another daemon on the same home. */
   async spawn(): Promise<ChildProcess> {
     const { welcomes } = this.plane;
-    const child = spawn(process.execPath, [MAIN, "run"], {
+    const [program, ...argv] = [...this.#through, process.execPath, MAIN, "run"];
+    const child = spawn(program!, argv, {
       env: this.#env(),
       stdio: ["ignore", "inherit", "pipe"],
     });

@@ -156,6 +156,8 @@ export class FakeControlPlane {
       this.socket = socket;
       this.capacity = frame.capacity;
       this.inventory = frame.sessions;
+      // A daemon that was killed may have said it to nobody yet.
+      for (const { session, report } of frame.sessions) this.sessions.set(session, report);
       const next = Math.min(...this.#outbox.keys(), this.#n + 1);
       this.send({ t: "welcome", epoch: ++this.#epoch, next_n: next, heartbeat_ms: 10_000 });
       for (const n of this.#outbox.keys()) this.sendCommand(n);

@@ -97,6 +97,14 @@ class Context:
         else:
             self.restart()
 
+    def enter(self, folder: str, timeout_s: float, on_answer) -> None:
+        """Another folder is now where the kernel was started."""
+        if languages.LANGUAGES[self.language].takes_folder and self.idle():
+            self.ask({"op": "enter", "folder": folder}, timeout_s, on_answer)
+        else:
+            self.restart()
+            on_answer({})
+
     def close(self) -> None:
         self.closed = True
         for execution in self._queue:

@@ -4,6 +4,7 @@ import os
 import signal
 
 import command_calls  # noqa: F401
+import entering  # noqa: F401
 import file_calls
 import languages
 import limits

@@ -34,6 +34,7 @@ class Language:
         """While it runs; the others start again, as nothing has run in them yet."""
         self.forks = self.takes_env
         """Its kernels can come from the fork parent."""
+        self.takes_folder = not script.startswith("bash/")
         self.options = [option.replace("{script}", self.script) for option in options]
 
     def available(self) -> bool:
@@ -67,7 +68,7 @@ def environment(extra: "dict[str, str]", tag: str) -> "dict[str, str]":
     env = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
     env.setdefault("PATH", DEFAULT_PATH)
     env.setdefault("LANG", "C.UTF-8")
-    env["HOME"] = _home()
+    env["HOME"] = home()
     env["PYTHONIOENCODING"] = "utf-8"
     env["USER"] = env["LOGNAME"] = "sandbox"
     env["SHELL"] = _which("bash") or "/bin/sh"
@@ -79,7 +80,7 @@ def environment(extra: "dict[str, str]", tag: str) -> "dict[str, str]":
     return env
 
 
-def _home() -> str:
+def home() -> str:
     for folder in ("/session/.home", "/tmp/.home"):
         try:
             os.makedirs(folder, mode=0o755, exist_ok=True)

@@ -26,18 +26,24 @@ def prepare() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if os.getpid() != 1:
         _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    enter_session()
+
+
+def enter_session() -> str:
     for folder in ("/session/artifacts", "/session/data"):
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError:
             pass
     # Kernels inherit the working directory.
-    for folder in (os.environ.get("SANDBAR_SESSION", "/session"), "/tmp", "/"):
+    for folder in (os.environ.get("SANDBAR_SESSION", "/session"), "/tmp"):
         try:
             os.chdir(folder)
-            break
+            return folder
         except OSError:
             pass
+    os.chdir("/")
+    return "/"
 
 
 def signal_descriptor(signals: "list[int]") -> int:

@@ -221,9 +221,19 @@ function restoreEnv(saved) {
   }
 }
 
+function enter(folder) {
+  try {
+    process.chdir(folder);
+    channel.send({ op: "answer", result: {} });
+  } catch (error) {
+    channel.send({ op: "answer", error: error.message });
+  }
+}
+
 state.markOriginal();
 channel.listen((request) => {
   if (request.op === "run") run(request);
+  else if (request.op === "enter") enter(request.folder);
   else if (request.op === "state") channel.send({ op: "answer", result: state.snapshot(request, imported) });
 });
 channel.send({ op: "ready", fresh_pipes: pipes.replaceable });

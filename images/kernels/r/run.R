@@ -13,8 +13,15 @@ serve <- function() {
   say_line(sprintf("{\"op\":\"ready\",\"fresh_pipes\":%s}", if (replaceable) "true" else "false"))
   suspendInterrupts(repeat {
     request <- receive()
-    if (request$op == "run") run(request) else if (request$op == "state") answer_state(request)
+    switch(request$op, run = run(request), enter = enter(request), state = answer_state(request))
   })
+}
+
+enter <- function(request) {
+  say(tryCatch({
+    setwd(request$folder)
+    list(op = "answer", result = list())
+  }, error = function(condition) list(op = "answer", error = conditionMessage(condition))))
 }
 
 run <- function(request) {

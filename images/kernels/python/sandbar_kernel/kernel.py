@@ -68,6 +68,8 @@ class Kernel:
                 self._run(request, fds)
             elif op == "env":
                 self._set_env(request["env"])
+            elif op == "enter":
+                self._enter(request["folder"])
             elif op == "state":
                 snapshot.take(self._shell.namespace, self._shell.hidden, request, self._channel)
 
@@ -173,6 +175,15 @@ class Kernel:
         self._stdin_given = fd is not None
         if fd is not None:
             _close(fd)
+
+    def _enter(self, folder: str) -> None:
+        try:
+            os.chdir(folder)
+            # It remembers what the covered folder had to import.
+            sys.path_importer_cache.pop(folder, None)
+            self._channel.send({"op": "answer", "result": {}})
+        except OSError as error:
+            self._channel.send({"op": "answer", "error": str(error)})
 
     @staticmethod
     def _set_env(env: dict) -> dict:
