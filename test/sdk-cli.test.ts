@@ -226,11 +226,37 @@ describe("the sandbar command on the real product", () => {
     expect(readFileSync(join(folder, "back.txt"), "utf8")).toBe("1");
     expect(await sandbar(["cp", "cli:/session/tree", "back"])).toMatchObject({ code: 0 });
     expect(readFileSync(join(folder, "back/sub dir/two.txt"), "utf8")).toBe("22");
-    await sandbar(["sessions", "create", "-s", "second"]);
+    await sandbar(["sessions", "create", "second"]);
     expect(await sandbar(["cp", "cli:one.txt", "second:/session/copy.txt"])).toMatchObject({ code: 0 });
     expect((await sandbar(["sh", "-s", "second", "cat copy.txt"])).stdout).toBe("1");
     expect(await sandbar(["cp", "cli:missing", "x"])).toMatchObject({ code: 125 });
     expect(await sandbar(["cp", "a", "b"])).toMatchObject({ code: 2 });
+  });
+
+  it("copies into folders under their own name, a folder's content with /., and pipes", async () => {
+    await sandbar(["sh", "-s", "cli", "mkdir -p inbox"]);
+    for (const [from, to] of [
+      ["tree/one.txt", "cli:inbox"],
+      ["tree", "cli:inbox"],
+      ["tree/.", "cli:inbox/flat"],
+      ["-", "cli:inbox/piped.txt"],
+      ["cli:inbox/tree", "second:"],
+    ])
+      expect(await sandbar(["cp", from!, to!], "from a pipe"), `${from} ${to}`).toMatchObject({ code: 0 });
+    const found = await sandbar(["sh", "-s", "cli", "cd inbox && find . -type f | sort; cd /session"]);
+    expect(found.stdout.trim().split("\n")).toEqual([
+      "./flat/one.txt",
+      "./flat/sub dir/two.txt",
+      "./one.txt",
+      "./piped.txt",
+      "./tree/one.txt",
+      "./tree/sub dir/two.txt",
+    ]);
+    expect((await sandbar(["sh", "-s", "second", "cat tree/one.txt"])).stdout).toBe("1");
+    expect((await sandbar(["cp", "cli:inbox/piped.txt", "-"])).stdout).toBe("from a pipe");
+    mkdirSync(join(folder, "here"));
+    expect(await sandbar(["cp", "cli:inbox/tree", "here"])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(folder, "here/tree/sub dir/two.txt"), "utf8")).toBe("22");
   });
 
   it("lists, saves, links and removes artifacts", async () => {
@@ -277,7 +303,26 @@ describe("the sandbar command on the real product", () => {
       stderr: expect.stringMatching(/UNAUTHENTICATED[\s\S]*hint: [\s\S]*request: /),
     });
     expect(await sandbar(["sessions", "get", "nobody"])).toMatchObject({ code: 2 });
-    expect((await sandbar(["nonsense"])).code).toBe(1);
+    const wrong = [
+      ["nonsense"],
+      ["run", "--nope"],
+      ["run", "-l", "cobol", "-c", "1"],
+      ["run", "-t", "soon", "-c", "1"],
+      ["run", "missing.py"],
+      ["contexts", "create", "cli", "c", "cobol"],
+      ["datasets", "select", "cli", "d", "--file", "missing.csv"],
+    ];
+    for (const words of wrong) {
+      const { code, stderr } = await sandbar(words);
+      expect(code, words.join(" ")).toBe(2);
+      expect(stderr).not.toMatch(/\n\s+at /);
+    }
+    expect(await sandbar(["sessions", "--url", "nonsense"])).toMatchObject({
+      code: 125,
+      stderr: expect.stringContaining('"nonsense" is not the URL of a Sandbar'),
+    });
+    const invalid = await sandbar(["keys", "create", "k", "--scopes", "root"]);
+    expect(invalid.stderr.match(/scopes\.0: /g)).toHaveLength(1);
     for (const words of [[], ["run"], ["sessions", "stop"], ["keys", "create"], ["cp"]])
       expect(await sandbar([...words, "--help"])).toMatchObject({
         code: 0,

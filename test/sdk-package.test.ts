@@ -38,6 +38,10 @@ describe("the published package", () => {
         expect(readFileSync(join(dist, file), "utf8"), file).not.toMatch(/(from|import\()\s*["']@sandbar\//);
   });
 
+  it("brings its README and its licence", () => {
+    for (const name of ["README.md", "LICENSE"]) expect(readdirSync(dist)).toContain(name);
+  });
+
   it("every entry loads, and the command runs", () => {
     const run = (...args: string[]) =>
       execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });

@@ -1,6 +1,6 @@
 /** @module Artifacts: what sessions left behind, durable after the session is gone. */
 import type { Artifact, ExportResult } from "@sandbar/shared";
-import { networkError, SandbarError } from "./errors.ts";
+import { SandbarError } from "./errors.ts";
 import type { Http } from "./http.ts";
 import { Listing } from "./listing.ts";
 
@@ -10,6 +10,9 @@ export interface ArtifactLink {
   url: string;
   expires_at: string;
 }
+
+/** An artifact's id, or anything that has it: a descriptor of an execution, of a list. */
+export type ArtifactRef = string | Pick<Artifact, "id">;
 
 export class Artifacts {
   readonly #http: Http;
@@ -28,13 +31,13 @@ export class Artifacts {
     );
   }
 
-  get(id: string): Promise<Artifact> {
-    return this.#http.json("GET", `/v1/artifacts/${id}`);
+  get(artifact: ArtifactRef): Promise<Artifact> {
+    return this.#http.json("GET", pathOf(artifact));
   }
 
   /** A URL that works without an API key, for a while. */
-  async link(id: string, options: { expiresInS?: number } = {}): Promise<ArtifactLink> {
-    const link = await this.#http.json<ArtifactLink>("POST", `/v1/artifacts/${id}/link`, {
+  async link(artifact: ArtifactRef, options: { expiresInS?: number } = {}): Promise<ArtifactLink> {
+    const link = await this.#http.json<ArtifactLink>("POST", `${pathOf(artifact)}/link`, {
       json: options.expiresInS === undefined ? {} : { expires_in_s: options.expiresInS },
       safe: true,
     });
@@ -42,45 +45,41 @@ export class Artifacts {
   }
 
   /** All bytes, checked against the artifact's SHA-256. */
-  async read(id: string, options: { signal?: AbortSignal } = {}): Promise<Uint8Array> {
-    const artifact = await this.get(id);
-    const response = await this.#fetch(id, options);
-    const bytes = new Uint8Array(
-      await response.arrayBuffer().catch((error) => {
-        throw networkError(error, "the download was cut off");
-      }),
-    );
+  async read(artifact: ArtifactRef, options: { signal?: AbortSignal } = {}): Promise<Uint8Array> {
+    const { name, sha256: expected } = await this.get(artifact);
+    const { url } = await this.link(artifact);
+    const bytes = await this.#http.linkBytes(url, options);
     // Browsers have subtle only on secure origins.
-    if (crypto.subtle && (await sha256(bytes)) !== artifact.sha256)
+    if (crypto.subtle && (await sha256(bytes)) !== expected)
       throw new SandbarError({
         code: "CORRUPT_DOWNLOAD",
-        detail: `${artifact.name} does not hash to ${artifact.sha256}`,
+        detail: `${name} does not hash to ${expected}`,
         retryable: true,
       });
     return bytes;
   }
 
-  async readText(id: string, options: { signal?: AbortSignal } = {}): Promise<string> {
-    return new TextDecoder().decode(await this.read(id, options));
+  async readText(artifact: ArtifactRef, options: { signal?: AbortSignal } = {}): Promise<string> {
+    return new TextDecoder().decode(await this.read(artifact, options));
   }
 
   /** The bytes as they come, from `start` on; for large artifacts and for going on after a cut. */
   async stream(
-    id: string,
-    options: { start?: number; signal?: AbortSignal } = {},
+    artifact: ArtifactRef,
+    { start, signal }: { start?: number; signal?: AbortSignal } = {},
   ): Promise<ReadableStream<Uint8Array>> {
-    const response = await this.#fetch(id, options);
-    return response.body ?? new Blob([]).stream();
+    const { url } = await this.link(artifact);
+    const headers: Record<string, string> = start ? { range: `bytes=${start}-` } : {};
+    return (await this.#http.fetchLink(url, { signal, headers })).body ?? new Blob([]).stream();
   }
 
-  delete(id: string): Promise<void> {
-    return this.#http.send("DELETE", `/v1/artifacts/${id}`);
+  delete(artifact: ArtifactRef): Promise<void> {
+    return this.#http.send("DELETE", pathOf(artifact));
   }
+}
 
-  async #fetch(id: string, { start, signal }: { start?: number; signal?: AbortSignal }): Promise<Response> {
-    const { url } = await this.link(id);
-    return this.#http.fetchLink(url, { signal, headers: start ? { range: `bytes=${start}-` } : {} });
-  }
+function pathOf(artifact: ArtifactRef): string {
+  return `/v1/artifacts/${encodeURIComponent(typeof artifact === "string" ? artifact : artifact.id)}`;
 }
 
 export async function sha256(bytes: Uint8Array): Promise<string> {

@@ -19,10 +19,15 @@ export interface DatasetList {
   data: Dataset[];
 }
 
-export type FetchedDataset =
-  | Uint8Array
-  | ArrayBuffer
-  | { bytes: Uint8Array | ArrayBuffer; sha256?: string; version?: string };
+export type DatasetBytes = Uint8Array | ArrayBuffer | Blob | string;
+
+export interface DescribedBytes {
+  bytes: DatasetBytes;
+  sha256?: string;
+  version?: string;
+}
+
+export type FetchedDataset = DatasetBytes | DescribedBytes;
 
 /** Fetches a dataset's bytes from wherever the caller keeps them. */
 export type FetchDataset = (
@@ -54,7 +59,7 @@ export class Datasets {
     return this.#http.json("GET", this.#path);
   }
 
-  /** Stages a dataset at `/session/data/<id>.parquet`. Selecting it again replaces older bytes by newer ones. */
+  /** Stages a dataset below `/session/data`; its `path` says where. Selecting it again replaces older bytes by newer ones. */
   async select(
     id: string,
     from: FetchDataset | DatasetOrigin,
@@ -72,9 +77,8 @@ export class Datasets {
         signal,
       });
     const fetched = await from(id, { signal });
-    const given: { bytes: Uint8Array | ArrayBuffer; sha256?: string; version?: string } =
-      fetched instanceof Uint8Array || fetched instanceof ArrayBuffer ? { bytes: fetched } : fetched;
-    const bytes = given.bytes instanceof Uint8Array ? given.bytes : new Uint8Array(given.bytes);
+    const given = hasBytes(fetched) ? fetched : { bytes: fetched };
+    const bytes = await toBytes(id, given.bytes);
     return this.#http.json("PUT", `${this.#path}/${encodeURIComponent(id)}`, {
       body: bytes as Uint8Array<ArrayBuffer>,
       query: {
@@ -91,6 +95,19 @@ export class Datasets {
   export(id: string): Promise<Artifact> {
     return this.#http.json("POST", `${this.#path}/${encodeURIComponent(id)}/export`);
   }
+}
+
+function hasBytes(fetched: FetchedDataset): fetched is DescribedBytes {
+  return typeof fetched === "object" && fetched !== null && "bytes" in fetched && !(fetched instanceof Blob);
+}
+
+/** What a fetch function returns is not always what its type says: nothing must not become an empty dataset. */
+async function toBytes(id: string, given: DatasetBytes): Promise<Uint8Array> {
+  if (given instanceof Uint8Array) return given;
+  if (given instanceof ArrayBuffer) return new Uint8Array(given);
+  if (given instanceof Blob) return new Uint8Array(await given.arrayBuffer());
+  if (typeof given === "string") return new TextEncoder().encode(given);
+  throw new TypeError(`the fetch function answered no bytes for dataset ${JSON.stringify(id)}`);
 }
 
 function isSame(dataset: Dataset, wanted: SelectOptions): boolean {

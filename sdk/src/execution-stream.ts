@@ -115,7 +115,7 @@ export class ExecutionStream implements AsyncIterable<ExecutionEvent> {
     const headers: Record<string, string> = { accept: "text/event-stream" };
     if (this.#lastEventId !== undefined) headers["last-event-id"] = this.#lastEventId;
     const response = this.#executionId
-      ? await http.request("GET", `${this.#path}/${this.#executionId}/events`, {
+      ? await http.request("GET", `${this.#path}/${encodeURIComponent(this.#executionId)}/events`, {
           headers,
           signal,
           safe: false,
@@ -183,7 +183,10 @@ export class ExecutionStream implements AsyncIterable<ExecutionEvent> {
       this.#executionId = (await http.json<ExecutionRecord>("POST", this.#path, options)).id;
     }
     if (this.#executionId !== undefined)
-      await http.send("POST", `${this.#path}/${this.#executionId}/interrupt`, { signal, safe: true });
+      await http.send("POST", `${this.#path}/${encodeURIComponent(this.#executionId)}/interrupt`, {
+        signal,
+        safe: true,
+      });
   }
 
   async #abort(): Promise<ExecutionAborted> {

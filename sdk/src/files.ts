@@ -39,12 +39,12 @@ export class Files {
     this.#path = `${this.#session}/files`;
   }
 
-  async read(path: string, options: Abortable = {}): Promise<Uint8Array> {
-    return new Uint8Array(await (await this.#get(path, options)).arrayBuffer());
+  read(path: string, options: Abortable = {}): Promise<Uint8Array> {
+    return this.#http.bytes("GET", this.#path, { query: { path }, signal: options.signal });
   }
 
   async readText(path: string, options: Abortable = {}): Promise<string> {
-    return (await this.#get(path, options)).text();
+    return new TextDecoder().decode(await this.read(path, options));
   }
 
   /** The bytes as they come, from `start` on. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { Sandbar } from "./client.ts";
 import { fakeServer, hangUp, json } from "./fake-server.test-support.ts";
 
 let close: (() => Promise<void>) | undefined;
@@ -29,6 +30,27 @@ describe("a request", () => {
     const { client, received } = await start(hangUp, unreachable, half, json(200, session));
     expect((await client.getSession("ses_1")).id).toBe("ses_1");
     expect(received).toHaveLength(4);
+  });
+
+  it("for bytes is repeated when they are cut off", async () => {
+    const half: Parameters<typeof fakeServer>[0][number] = (_, response) => {
+      response.writeHead(200, { "content-length": "8" });
+      response.write("half");
+      setTimeout(() => response.destroy(), 10);
+    };
+    const whole: typeof half = (_, response) => void response.end("halfmore");
+    const { client } = await start(json(200, session), half, whole);
+    expect(await (await client.getSession("ses_1")).files.readText("note")).toBe("halfmore");
+  });
+
+  it("stays on its path, whatever the id", async () => {
+    const { client, received } = await start(json(404, { code: "NOT_FOUND", title: "t", retryable: false }));
+    await expect(client.artifacts.get("../keys")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(client.hosts.get("a/../../keys?x")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(received.map(({ path }) => path)).toEqual([
+      "/v1/artifacts/..%2Fkeys",
+      "/v1/hosts/a%2F..%2F..%2Fkeys%3Fx",
+    ]);
   });
 
   it("that makes a session is repeated with a key of its own, so it makes one", async () => {
@@ -70,4 +92,24 @@ describe("a request", () => {
       "/v1/sessions?status=ready&cursor=c1",
     ]);
   });
+});
+
+it("a client is not made on what is no URL", () => {
+  for (const url of ["", "nonsense", "127.0.0.1:8787", "ftp://127.0.0.1"])
+    expect(() => new Sandbar({ url, apiKey: "" }), url).toThrow(
+      expect.objectContaining({ code: "INVALID_URL", hint: expect.stringContaining("SANDBAR_URL") }),
+    );
+});
+
+it("a dataset that was not fetched does not become an empty one", async () => {
+  const { client, received } = await start(json(200, session));
+  const { datasets } = await client.getSession("ses_1");
+  await expect(datasets.select("prices", () => undefined as never)).rejects.toThrow(
+    /no bytes for dataset "prices"/,
+  );
+  await datasets.select("prices", () => "a,b");
+  expect(received.map(({ method, body }) => [method, body])).toEqual([
+    ["GET", ""],
+    ["PUT", "a,b"],
+  ]);
 });

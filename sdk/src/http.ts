@@ -32,7 +32,7 @@ export class Http {
   readonly #headers: Record<string, string>;
 
   constructor(options: HttpOptions) {
-    this.url = options.url.replace(/\/+$/, "");
+    this.url = baseUrl(options.url);
     this.retry = { ...DEFAULT_RETRY, ...options.retry };
     this.apiKey = options.apiKey;
     this.#headers = options.headers ?? {};
@@ -76,6 +76,20 @@ export class Http {
         });
       }
     });
+  }
+
+  /** All bytes of an answer; a cut on the way is tried again like no answer. */
+  bytes(method: string, path: string, options: RequestOptions = {}): Promise<Uint8Array> {
+    return this.#retrying(method, options, async () =>
+      wholeBody(await this.#once(method, path, options), options.signal),
+    );
+  }
+
+  /** The same for a link that carries its own proof. */
+  linkBytes(url: string, { signal }: { signal?: AbortSignal } = {}): Promise<Uint8Array> {
+    return this.#retrying("GET", { signal }, async () =>
+      wholeBody(await this.fetchLink(url, { signal }), signal),
+    );
   }
 
   /** For requests whose answer has no body. */
@@ -139,5 +153,23 @@ export class Http {
     }
     if (!response.ok) throw await errorFromResponse(response);
     return response;
+  }
+}
+
+function baseUrl(text: string): string {
+  if (!/^https?:/i.test(text) || !URL.canParse(text))
+    throw new SandbarError({
+      code: "INVALID_URL",
+      detail: `${JSON.stringify(text)} is not the URL of a Sandbar`,
+      hint: "Give one like http://127.0.0.1:8787 (SANDBAR_URL).",
+    });
+  return text.replace(/\/+$/, "");
+}
+
+async function wholeBody(response: Response, signal?: AbortSignal): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await response.arrayBuffer());
+  } catch (error) {
+    throw signal?.aborted ? signal.reason : networkError(error, "the download was cut off");
   }
 }

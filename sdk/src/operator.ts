@@ -27,7 +27,7 @@ export class Hosts {
   }
 
   get(id: string): Promise<Host> {
-    return this.#http.json("GET", `/v1/hosts/${id}`);
+    return this.#http.json("GET", `/v1/hosts/${encodeURIComponent(id)}`);
   }
 
   /** A token with which one machine may join, once, within 15 minutes. */
@@ -37,20 +37,20 @@ export class Hosts {
 
   /** Places nothing new there. */
   cordon(id: string): Promise<void> {
-    return this.#http.send("POST", `/v1/hosts/${id}/cordon`, { safe: true });
+    return this.#http.send("POST", `/v1/hosts/${encodeURIComponent(id)}/cordon`, { safe: true });
   }
 
   uncordon(id: string): Promise<void> {
-    return this.#http.send("POST", `/v1/hosts/${id}/uncordon`, { safe: true });
+    return this.#http.send("POST", `/v1/hosts/${encodeURIComponent(id)}/uncordon`, { safe: true });
   }
 
   /** Cordons, and stops its sessions. */
   drain(id: string): Promise<void> {
-    return this.#http.send("POST", `/v1/hosts/${id}/drain`, { safe: true });
+    return this.#http.send("POST", `/v1/hosts/${encodeURIComponent(id)}/drain`, { safe: true });
   }
 
   remove(id: string): Promise<void> {
-    return this.#http.send("DELETE", `/v1/hosts/${id}`);
+    return this.#http.send("DELETE", `/v1/hosts/${encodeURIComponent(id)}`);
   }
 }
 
@@ -75,7 +75,7 @@ export class Keys {
   }
 
   remove(id: string): Promise<void> {
-    return this.#http.send("DELETE", `/v1/keys/${id}`);
+    return this.#http.send("DELETE", `/v1/keys/${encodeURIComponent(id)}`);
   }
 }
 

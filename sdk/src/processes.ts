@@ -1,6 +1,6 @@
 /** @module Long-running commands and PTYs of a session. */
 import type { CreateProcess, Process as ProcessRecord } from "@sandbar/shared";
-import { SandbarError } from "./errors.ts";
+import { networkError, SandbarError } from "./errors.ts";
 import type { Http } from "./http.ts";
 import { backoffMs, isTransient, sleep } from "./retry.ts";
 import { serverEvents } from "./sse.ts";
@@ -44,7 +44,11 @@ export class Processes {
   }
 
   async get(id: string): Promise<Process> {
-    return new Process(this.#http, this.#path, await this.#http.json("GET", `${this.#path}/${id}`));
+    return new Process(
+      this.#http,
+      this.#path,
+      await this.#http.json("GET", `${this.#path}/${encodeURIComponent(id)}`),
+    );
   }
 }
 
@@ -87,6 +91,7 @@ export class Process {
           yield { type: event, id, ...JSON.parse(data) };
           if (event === "exit") return;
         }
+        throw networkError(new Error("it ended before the process did"), "the event stream was cut off");
       } catch (error) {
         signal?.throwIfAborted();
         const hopeless = !(error instanceof SandbarError) || !isTransient(error);

@@ -138,7 +138,7 @@ export class Session {
   }
 
   async execution(id: string): Promise<Execution> {
-    return toExecution(await this.#http.json("GET", `${this.#path}/executions/${id}`));
+    return toExecution(await this.#http.json("GET", `${this.#path}/executions/${encodeURIComponent(id)}`));
   }
 
   executions(): Listing<ExecutionRecord> {
@@ -146,7 +146,9 @@ export class Session {
   }
 
   interrupt(executionId: string): Promise<void> {
-    return this.#http.send("POST", `${this.#path}/executions/${executionId}/interrupt`, { safe: true });
+    return this.#http.send("POST", `${this.#path}/executions/${encodeURIComponent(executionId)}/interrupt`, {
+      safe: true,
+    });
   }
 
   /** Variables, imports and working directory of a context. */

@@ -98,7 +98,7 @@ export function addArtifacts(program: Command): void {
       const { datasets: of } = await existingSession(context, reference);
       const { file, source, artifact, version } = flags;
       const from = file
-        ? () => ({ bytes: readFileSync(file), version })
+        ? () => ({ bytes: readLocal(file), version })
         : source
           ? { source }
           : artifact
@@ -114,4 +114,12 @@ export function addArtifacts(program: Command): void {
       const context = cli(command);
       printOne(await (await existingSession(context, reference)).datasets.export(id), context.output);
     });
+}
+
+function readLocal(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new UsageError(`cannot read ${path}: ${(error as Error).message}`);
+  }
 }

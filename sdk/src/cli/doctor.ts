@@ -92,7 +92,7 @@ async function apiKey({ client, config }: Cli): Promise<Omit<Finding, "check">> 
     return {
       state: "fail",
       detail: "none found",
-      hint: "Set SANDBAR_API_KEY, or run `sandbar config set api_key`.",
+      hint: "Set SANDBAR_API_KEY, or run `sandbar config set api_key <key>`.",
     };
   await client.sessions().page(undefined, 1);
   return { state: "ok", detail: `accepted (from ${config.apiKeyFrom})` };
@@ -106,7 +106,9 @@ async function hosts({ client }: Cli): Promise<Omit<Finding, "check">> {
       return {
         state: "fail",
         detail: `${all.length} known, none takes sessions`,
-        hint: "Start agent-host, or `sandbar up`.",
+        hint: all.some(({ status }) => status === "online")
+          ? "`sandbar hosts uncordon <host>` puts a host back in service."
+          : "Start agent-host, or `sandbar up`.",
       };
     return { state: "ok", detail: `${online.length} of ${all.length} take sessions` };
   } catch (error) {

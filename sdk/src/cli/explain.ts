@@ -1,4 +1,5 @@
 /** @module What the user reads when a command fails. */
+import { CommanderError } from "commander";
 import { SandbarError } from "../errors.ts";
 import { ExecutionAborted } from "../execution-stream.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -10,14 +11,17 @@ export function explain(
   error: unknown,
   write: (text: string) => void = (text) => process.stderr.write(text),
 ): number {
+  // Commander has said what is wrong, or shown what was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (error instanceof ExecutionAborted) {
     write(`${error.message}\n`);
     return EXIT.interrupted;
   }
   if (error instanceof SandbarError) {
     write(`sandbar: ${error.message}\n`);
-    for (const { path, message } of error.errors) write(`  ${path}: ${message}\n`);
-    if (error.hint) write(`hint: ${error.hint}\n`);
+    const details = error.errors.map(({ path, message }) => `${path}: ${message}`);
+    for (const detail of details) if (!error.message.includes(detail)) write(`  ${detail}\n`);
+    if (error.hint && error.code !== "VALIDATION_FAILED") write(`hint: ${error.hint}\n`);
     if (error.requestId) write(`request: ${error.requestId}\n`);
     return EXIT.failed;
   }

@@ -9,6 +9,8 @@ export function addMcp(program: Command): void {
     .action(async (_, command: Command) => {
       const { serveStdio } = await import("../mcp/stdio.ts");
       const { client, config } = cli(command);
+      if (!config.apiKey)
+        process.stderr.write("sandbar: no API key found, every call will be refused; set SANDBAR_API_KEY\n");
       await serveStdio(client, config.session);
     });
 }

@@ -38,7 +38,9 @@ export function addOperator(program: Command): void {
       const enrollment = await client.hosts.enroll();
       printOne(enrollment, output);
       if (output === "table")
-        process.stderr.write(`on the new host: agent-host join ${client.url} ${enrollment.token}\n`);
+        process.stderr.write(
+          `on the new host, in a clone of the repository after \`node agent-host/setup/toolchain.mjs setup-only\`:\n  node agent-host/setup/toolchain.mjs exec node agent-host/src/main.ts join ${client.url} ${enrollment.token}\n`,
+        );
     });
   for (const [verb, description] of [
     ["cordon", "place nothing new there"],

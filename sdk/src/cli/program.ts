@@ -38,5 +38,12 @@ export function program(): Command {
   addConfig(root);
   addCompletion(root);
   addGlobalOptions(root);
+  throwInsteadOfExiting(root);
   return root;
+}
+
+/** Commander would leave with 1, which is for code that fails. */
+function throwInsteadOfExiting(command: Command): void {
+  command.exitOverride();
+  for (const sub of command.commands) throwInsteadOfExiting(sub);
 }

@@ -1,5 +1,8 @@
 /** @module A progress bar on standard error, only where somebody looks. */
+import { Transform } from "node:stream";
 import { clean, size } from "./output.ts";
+
+export type ProgressBar = ReturnType<typeof progressBar>;
 
 const WIDTH = 24;
 const EVERY_MS = 100;
@@ -19,10 +22,22 @@ export function progressBar(name: string, stream: NodeJS.WriteStream = process.s
     );
     drawn = Date.now();
   };
+  const update = (bytes: number, total: number | null): void => {
+    last = [bytes, total];
+    if (stream.isTTY && Date.now() - drawn > EVERY_MS) draw();
+  };
   return {
-    update(bytes: number, total: number | null): void {
-      last = [bytes, total];
-      if (stream.isTTY && Date.now() - drawn > EVERY_MS) draw();
+    update,
+    /** Passes bytes on and shows how many, where nobody knows the total. */
+    meter(): Transform {
+      let bytes = 0;
+      return new Transform({
+        transform(chunk: Buffer, _, next) {
+          bytes += chunk.length;
+          update(bytes, null);
+          next(null, chunk);
+        },
+      });
     },
     done(): void {
       if (!stream.isTTY) return;

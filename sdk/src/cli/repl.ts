@@ -67,6 +67,7 @@ class Repl {
     if (this.#tty)
       process.stderr.write(dim(`${this.#language} in ${this.#session.id}; /help, Ctrl-D leaves\n`));
     let cell = "";
+    let left = false;
     // Ctrl-C at the prompt clears what was typed; while a cell runs, showLive listens instead.
     this.#readline.on("SIGINT", () => {
       cell = "";
@@ -81,12 +82,14 @@ class Repl {
       if (cell.startsWith("/") || !wantsMore(cell, this.#language)) {
         const complete = cell;
         cell = "";
-        if (await this.#handle(complete)) break;
+        left = await this.#handle(complete);
+        if (left) break;
       }
       this.#prompt(cell);
     }
     if (cell.trim() !== "") await this.#handle(cell);
     this.#readline.close();
+    if (this.#tty && !left) process.stdout.write("\n");
   }
 
   #prompt(cell: string): void {

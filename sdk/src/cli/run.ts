@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Language } from "@sandbar/shared";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { quote } from "../quote.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import { UsageError } from "./explain.ts";
@@ -41,7 +41,12 @@ export function addRun(program: Command): void {
     .command("run [file]")
     .description("run a file, or standard input (-); exits with the code's own status")
     .option("-c, --code <code>", "run this instead of a file")
-    .option("-l, --language <language>", "language (default: by the file's name, or the session's)");
+    .addOption(
+      new Option(
+        "-l, --language <language>",
+        "language (default: by the file's name, or the session's)",
+      ).choices(["python", "node", "r", "bash"]),
+    );
   options(run).action(async (file: string | undefined, flags: RunFlags, command: Command) => {
     const code = flags.code ?? (await source(file));
     const language = flags.language ?? (file ? LANGUAGES[extname(file).toLowerCase()] : undefined);

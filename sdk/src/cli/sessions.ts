@@ -1,6 +1,6 @@
 /** @module `sandbar sessions`, `sandbar state` and `sandbar contexts`. */
 import type { Session as SessionRecord } from "@sandbar/shared";
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { addSessionFlags, cli, existingSession, type SessionFlags, sessionFor } from "./global-options.ts";
 import { age, type Column, printList, printOne, size } from "./output.ts";
 
@@ -38,11 +38,11 @@ export function addSessions(program: Command): void {
       const context = cli(command);
       printOne((await existingSession(context, reference)).info, context.output);
     });
-  addSessionFlags(sessions.command("create"))
+  addSessionFlags(sessions.command("create [key]"))
     .description("make a session, or find the one with this key")
-    .action(async (flags: SessionFlags, command: Command) => {
+    .action(async (key: string | undefined, flags: SessionFlags, command: Command) => {
       const context = cli(command);
-      const { session } = await sessionFor(context, { ...flags, keep: true });
+      const { session } = await sessionFor(context, { ...flags, session: key ?? flags.session, keep: true });
       printOne(session.info, context.output);
     });
   sessions
@@ -100,7 +100,8 @@ export function addSessions(program: Command): void {
       );
     });
   contexts
-    .command("create <session> <name> <language>")
+    .command("create <session> <name>")
+    .addArgument(new Argument("<language>").choices(["python", "node", "r", "bash"]))
     .action(async (reference: string, name: string, language: "python", _, command: Command) => {
       const context = cli(command);
       const session = await existingSession(context, reference);

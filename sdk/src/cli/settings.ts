@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { Argument, type Command } from "commander";
+import { Sandbar } from "../client.ts";
 import { readSavedConfig, savedConfigPath } from "../node/config.ts";
 import { cli } from "./global-options.ts";
 import { printOne } from "./output.ts";
@@ -22,6 +23,8 @@ export function addConfig(program: Command): void {
     .addArgument(new Argument("<name>").choices(["url", "api_key"]))
     .argument("<value>")
     .action((name: string, value: string) => {
+      // Refuses what no command could use.
+      if (name === "url") new Sandbar({ url: value, apiKey: "" });
       const path = savedConfigPath();
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       writeFileSync(path, `${JSON.stringify({ ...readSavedConfig(), [name]: value }, null, 2)}\n`, {

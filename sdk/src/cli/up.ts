@@ -22,7 +22,7 @@ async function runScript(verb: string, words: string[]): Promise<void> {
   const script = resolve(import.meta.dirname, `../up/${verb}.ts`);
   if (!existsSync(script))
     throw new UsageError(
-      `\`sandbar ${verb}\` needs a checkout of the Sandbar repository; run \`npm start\` there`,
+      `\`sandbar ${verb}\` needs a checkout of the Sandbar repository; run \`${verb === "up" ? "npm start" : "npm run down"}\` there`,
     );
   const child = spawn(process.execPath, [script, ...words], { stdio: "inherit" });
   // Ctrl-C reaches the child through the terminal; this process only waits for it.

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { CreateSession } from "@sandbar/shared";
+import { z } from "zod";
 import { Sandbar } from "../client.ts";
 import { configFromEnv, type Env, sessionDefaultsFromEnv } from "../config.ts";
 
@@ -34,10 +35,9 @@ export class Config {
   }
 }
 
-export interface SavedConfig {
-  url?: string;
-  api_key?: string;
-}
+const SavedConfigSchema = z.object({ url: z.string().optional(), api_key: z.string().optional() });
+
+export type SavedConfig = z.infer<typeof SavedConfigSchema>;
 
 export function savedConfigPath(env: Env = process.env): string {
   return (
@@ -49,10 +49,18 @@ export function savedConfigPath(env: Env = process.env): string {
 export function readSavedConfig(env: Env = process.env): SavedConfig {
   const path = savedConfigPath(env);
   if (!existsSync(path)) return {};
+  const { success, data } = SavedConfigSchema.safeParse(parseJson(readFileSync(path, "utf8")));
+  if (success) return data;
+  throw new Error(
+    `${path} is not a config file of Sandbar: it must be JSON, {"url": "http…", "api_key": "sbk_…"}`,
+  );
+}
+
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
-  } catch (cause) {
-    throw new Error(`${path} is not valid JSON`, { cause });
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
@@ -69,9 +77,13 @@ function findKey(env: Env, saved: SavedConfig, url: string): { key: string; from
 }
 
 function fromFile(path: string): { key: string; from: string } {
-  return { key: readFileSync(path, "utf8").trim(), from: resolve(path) };
+  try {
+    return { key: readFileSync(path, "utf8").trim(), from: resolve(path) };
+  } catch (cause) {
+    throw new Error(`cannot read the API key: ${(cause as Error).message}`, { cause });
+  }
 }
 
 function isThisMachine(url: string): boolean {
-  return ["127.0.0.1", "localhost", "[::1]"].includes(new URL(url).hostname);
+  return URL.canParse(url) && ["127.0.0.1", "localhost", "[::1]"].includes(new URL(url).hostname);
 }

@@ -7,7 +7,7 @@ import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import type { Artifact, Artifacts } from "../artifacts.ts";
-import { SandbarError } from "../errors.ts";
+import { networkError, SandbarError } from "../errors.ts";
 import type { Session } from "../session.ts";
 
 export interface TransferOptions {
@@ -76,8 +76,14 @@ async function writeAtomically(
   });
   try {
     const source = Readable.fromWeb(body as unknown as WebStream);
+    let cut: unknown;
+    source.once("error", (error) => {
+      cut = error;
+    });
     await pipeline(source, counter(size, options), hashing, createWriteStream(partial), {
       signal: options.signal,
+    }).catch((error) => {
+      throw error === cut ? networkError(error, "the download was cut off") : error;
     });
     if (sha256 !== undefined && hash.digest("hex") !== sha256)
       throw new SandbarError({

@@ -5,7 +5,15 @@
  * @module
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 const SDK = resolve(import.meta.dirname, "../..");
@@ -18,6 +26,8 @@ mkdirSync(out, { recursive: true });
 compile();
 for (const file of emitted()) linkShared(file);
 chmodSync(join(out, "sdk/src/cli/main.js"), 0o755);
+copyFileSync(join(SDK, "README.md"), join(out, "README.md"));
+copyFileSync(join(REPO, "LICENSE"), join(out, "LICENSE"));
 writeFileSync(join(out, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 
 function compile(): void {
