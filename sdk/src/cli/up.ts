@@ -8,7 +8,7 @@ import { UsageError } from "./explain.ts";
 export function addUp(program: Command): void {
   for (const [verb, description] of [
     ["up", "start Sandbar on this machine: control plane, agent-host, images"],
-    ["down", "stop it and remove its sessions; --purge removes everything"],
+    ["down", "stop it and remove its sessions; --purge also removes its data and old images"],
   ] as const)
     program
       .command(`${verb} [arguments...]`)

@@ -1,23 +1,30 @@
 /**
  * `npm run down`: stops a running product and removes what it made on this machine: sessions, containers, mounts,
- * networks. Artifacts, keys and metadata stay; `--purge` removes SANDBAR_HOME whole.
+ * networks. Artifacts, keys and metadata stay; `--purge` removes SANDBAR_HOME whole, and images of earlier recipes.
  *
  * @module
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { IMAGE_NAMES, imageRef } from "@sandbar/agent-host/setup/images.ts";
+import { removeOldImages } from "@sandbar/agent-host/setup/old-images.ts";
 import { removeEgress } from "@sandbar/agent-host/src/egress.ts";
 import Docker from "dockerode";
 import { homeFromEnv, runningSupervisor } from "./home.ts";
 
 if (process.argv.includes("--help")) {
   console.log(
-    "Usage: npm run down [-- --purge]\n\nStops Sandbar and removes its containers, mounts and networks; --purge also removes SANDBAR_HOME.",
+    `Usage: npm run down [-- --purge]
+
+Stops Sandbar and removes its containers, mounts and networks; --purge also removes SANDBAR_HOME, and sandbox images
+of earlier recipes that no container uses. The images of this checkout stay for the next start.`,
   );
   process.exit(0);
 }
 
+const purge = process.argv.includes("--purge");
+const docker = new Docker();
 const home = homeFromEnv();
 const pid = runningSupervisor(home);
 if (pid !== null) {
@@ -28,7 +35,6 @@ if (pid !== null) {
 
 if (existsSync(home.identityFile)) {
   const { host_id } = JSON.parse(readFileSync(home.identityFile, "utf8")) as { host_id: string };
-  const docker = new Docker();
   const filters = { label: [`sandbar.host=${host_id}`] };
   try {
     const containers = await docker.listContainers({ all: true, filters });
@@ -46,7 +52,16 @@ const mounts = readFileSync("/proc/mounts", "utf8")
   .filter((path) => path.startsWith(`${home.root}/`));
 for (const path of mounts.toReversed()) execFileSync("umount", ["-l", path]);
 rmSync(`${home.root}/boxes`, { recursive: true, force: true });
-if (process.argv.includes("--purge")) {
+if (purge) {
   rmSync(home.root, { recursive: true, force: true });
   console.log(`removed ${home.root}`);
+  try {
+    for (const ref of await removeOldImages(docker, IMAGE_NAMES.map(imageRef)))
+      console.log(`removed the image ${ref}`);
+    console.log(
+      "images of this checkout stay; `docker image rm $(docker images -q 'sandbar/*')` removes them",
+    );
+  } catch (error) {
+    console.error(`Docker does not answer, so images were not looked for: ${(error as Error).message}`);
+  }
 }
