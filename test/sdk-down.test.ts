@@ -11,13 +11,12 @@ const [current, old, inUse] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"];
 let container: Docker.Container;
 
 beforeAll(async () => {
-  const base = docker.getImage(imageRef("python"));
-  for (const tag of [current, old, "latest"]) await base.tag({ repo: `${name}/python`, tag });
-  await base.tag({ repo: `${name}/other`, tag: old });
-  // An image of its own, for what a container uses is kept by its id.
+  // Images of its own: what other tests run in must not count as a use of these.
   const made = await docker.createContainer({ Image: imageRef("python"), Cmd: ["true"] });
-  await made.commit({ repo: `${name}/python`, tag: inUse });
+  for (const tag of [current, old, inUse]) await made.commit({ repo: `${name}/python`, tag });
   await made.remove();
+  await docker.getImage(`${name}/python:${current}`).tag({ repo: `${name}/python`, tag: "latest" });
+  await docker.getImage(`${name}/python:${old}`).tag({ repo: `${name}/other`, tag: old });
   container = await docker.createContainer({ Image: `${name}/python:${inUse}`, Cmd: ["true"] });
 });
 afterAll(async () => {
