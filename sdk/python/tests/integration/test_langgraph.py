@@ -28,7 +28,7 @@ def graph_of(tools):
 
     builder = StateGraph(MessagesState)
     builder.add_node("model", model)
-    builder.add_node("tools", ToolNode(tools))
+    builder.add_node("tools", tools if isinstance(tools, ToolNode) else ToolNode(tools))
     builder.add_edge(START, "model")
     builder.add_conditional_edges("model", tools_condition)
     builder.add_edge("tools", "model")
@@ -44,6 +44,36 @@ def client():
 def stop(client, *keys):
     for key in keys:
         client.session(key).stop()
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_step_that_is_tried_again_finds_what_it_ran(client, unique, asynchronous):
+    tool = make_code_sandbox_tool(client)
+    failures = []
+
+    def lose(answer):
+        """The first answer, as a process does that dies before its checkpoint."""
+        if not failures:
+            failures.append(answer)
+            raise ConnectionError("the answer is lost")
+        return answer
+
+    async def alose(request, execute):
+        return lose(await execute(request))
+
+    node = ToolNode(
+        [tool], wrap_tool_call=lambda request, execute: lose(execute(request)), awrap_tool_call=alose
+    )
+    graph = graph_of(node)
+    config = {"configurable": {"thread_id": unique}}
+    say = {"messages": [("user", "code_sandbox: count = globals().get('count', 0) + 1; print(count)")]}
+    try:
+        with pytest.raises(ConnectionError):
+            asyncio.run(graph.ainvoke(say, config)) if asynchronous else graph.invoke(say, config)
+        state = asyncio.run(graph.ainvoke(None, config)) if asynchronous else graph.invoke(None, config)
+        assert state["messages"][-1].content == "1"
+    finally:
+        stop(client, unique)
 
 
 def test_two_threads_have_two_sessions_and_keep_their_state(client, unique):

@@ -24,6 +24,22 @@ def call(tool, **args):
     return tool.invoke({"type": "tool_call", "id": "1", "name": tool.name, "args": args}, CONFIG)
 
 
+def test_a_call_that_a_checkpoint_replays_has_the_key_of_the_first_one():
+    fake, client = a_client(*[execution() for _ in range(5)])
+    tool = tools.make_code_sandbox_tool(client)
+
+    def key(step, call_id):
+        config = {"configurable": {"thread_id": "t", "checkpoint_ns": step}}
+        tool.invoke({"type": "tool_call", "id": call_id, "name": tool.name, "args": {"code": "x"}}, config)
+        return fake.requests[-1].headers["idempotency-key"]
+
+    first = key("tools:step ä", "call 1")
+    assert key("tools:step ä", "call 1") == first
+    assert len({first, key("tools:step ä", "call 2"), key("tools:other", "call 1")}) == 3
+    tool.invoke({"code": "x"}, CONFIG)
+    assert not fake.requests[-1].headers["idempotency-key"].startswith("lc")
+
+
 def test_code_answers_text_for_the_model_and_descriptors_as_artifact():
     fake, client = a_client(execution(artifacts=[ARTIFACT]))
     message = call(

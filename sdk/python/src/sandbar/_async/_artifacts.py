@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Optional, Union
+from urllib.parse import quote
 
 import httpx
 
@@ -33,7 +34,7 @@ class AsyncArtifacts:
             yield Artifact.parse(item)
 
     async def get(self, artifact_id: str) -> Artifact:
-        return Artifact.parse(await self._http.call("GET", f"/v1/artifacts/{artifact_id}"))
+        return Artifact.parse(await self._http.call("GET", f"/v1/artifacts/{_id(artifact_id)}"))
 
     async def link(self, artifact: ArtifactRef, *, expires_in_s: Optional[int] = None) -> Link:
         """A URL that anybody can open until it expires."""
@@ -108,4 +109,4 @@ class AsyncSessionArtifacts(AsyncArtifacts):
 
 
 def _id(artifact: ArtifactRef) -> str:
-    return artifact.id if isinstance(artifact, Artifact) else artifact
+    return quote(artifact.id if isinstance(artifact, Artifact) else artifact, safe="")

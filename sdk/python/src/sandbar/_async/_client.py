@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Optional, Union
+from urllib.parse import quote
 
 import httpx
 
@@ -87,7 +88,7 @@ class AsyncSandbar:
 
     async def get_session(self, session_id: str) -> AsyncSession:
         """A session that exists, by its id."""
-        answer = await self._http.call("GET", f"/v1/sessions/{session_id}")
+        answer = await self._http.call("GET", f"/v1/sessions/{quote(session_id, safe='')}")
         return AsyncSession(self._http, SessionInfo.parse(answer))
 
     async def sessions(

@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Optional
+from urllib.parse import quote
 
 from .._errors import ConnectionFailedError, SandbarError
 from .._models import Context, Execution, Exported, Imported, SessionInfo, State
@@ -150,7 +151,9 @@ class AsyncSession:
         )
 
     async def execution(self, execution_id: str) -> Execution:
-        return Execution.parse(await self._http.call("GET", f"{self._path}/executions/{execution_id}"))
+        return Execution.parse(
+            await self._http.call("GET", f"{self._path}/executions/{quote(execution_id, safe='')}")
+        )
 
     async def executions(self) -> AsyncIterator[Execution]:
         async for item in self._http.items(f"{self._path}/executions"):
@@ -162,7 +165,9 @@ class AsyncSession:
 
     async def interrupt(self, execution_id: str) -> None:
         """Ends an execution as Ctrl-C would."""
-        await self._http.call("POST", f"{self._path}/executions/{execution_id}/interrupt", idempotent=True)
+        await self._http.call(
+            "POST", f"{self._path}/executions/{quote(execution_id, safe='')}/interrupt", idempotent=True
+        )
 
     async def state(self) -> State:
         """Variables, imports and working directory."""
@@ -233,7 +238,7 @@ class AsyncSession:
             try:
                 await self._http.call(
                     "POST",
-                    f"{self._path}/executions/{execution_id}/interrupt",
+                    f"{self._path}/executions/{quote(execution_id, safe='')}/interrupt",
                     timeout_s=LAST_WORDS_S,
                     retries=0,
                 )
@@ -259,11 +264,13 @@ class AsyncContexts:
         )
 
     async def delete(self, context_id: str) -> None:
-        await self._http.call("DELETE", f"{self._path}/{context_id}")
+        await self._http.call("DELETE", f"{self._path}/{quote(context_id, safe='')}")
 
     async def restart(self, context_id: str) -> Optional[Context]:
         """A fresh kernel under the same name: its variables are gone, files stay."""
-        answer = await self._http.call("POST", f"{self._path}/{context_id}/restart", timeout_s=120.0)
+        answer = await self._http.call(
+            "POST", f"{self._path}/{quote(context_id, safe='')}/restart", timeout_s=120.0
+        )
         return Context.parse(answer) if answer else None
 
 

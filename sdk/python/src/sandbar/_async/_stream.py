@@ -6,6 +6,7 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
+from urllib.parse import quote
 
 import httpx
 
@@ -158,7 +159,7 @@ class AsyncEventStream:
                 headers["last-event-id"] = str(self.last_event_id)
             self._response = await http.send(
                 "GET",
-                f"{self._session._path}/executions/{self.execution_id}/events",
+                f"{self._session._path}/executions/{quote(self.execution_id, safe='')}/events",
                 headers=headers,
                 timeout_s=SILENCE_S,
                 stream=True,

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional, Union
+from urllib.parse import quote
 
 import httpx
 
@@ -34,7 +35,7 @@ class Artifacts:
             yield Artifact.parse(item)
 
     def get(self, artifact_id: str) -> Artifact:
-        return Artifact.parse(self._http.call("GET", f"/v1/artifacts/{artifact_id}"))
+        return Artifact.parse(self._http.call("GET", f"/v1/artifacts/{_id(artifact_id)}"))
 
     def link(self, artifact: ArtifactRef, *, expires_in_s: Optional[int] = None) -> Link:
         """A URL that anybody can open until it expires."""
@@ -109,4 +110,4 @@ class SessionArtifacts(Artifacts):
 
 
 def _id(artifact: ArtifactRef) -> str:
-    return artifact.id if isinstance(artifact, Artifact) else artifact
+    return quote(artifact.id if isinstance(artifact, Artifact) else artifact, safe="")

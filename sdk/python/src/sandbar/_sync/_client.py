@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Optional, Union
+from urllib.parse import quote
 
 import httpx
 
@@ -88,7 +89,7 @@ class Sandbar:
 
     def get_session(self, session_id: str) -> Session:
         """A session that exists, by its id."""
-        answer = self._http.call("GET", f"/v1/sessions/{session_id}")
+        answer = self._http.call("GET", f"/v1/sessions/{quote(session_id, safe='')}")
         return Session(self._http, SessionInfo.parse(answer))
 
     def sessions(

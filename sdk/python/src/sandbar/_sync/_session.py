@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Optional
+from urllib.parse import quote
 
 from .._errors import ConnectionFailedError, SandbarError
 from .._models import Context, Execution, Exported, Imported, SessionInfo, State
@@ -151,7 +152,9 @@ class Session:
         )
 
     def execution(self, execution_id: str) -> Execution:
-        return Execution.parse(self._http.call("GET", f"{self._path}/executions/{execution_id}"))
+        return Execution.parse(
+            self._http.call("GET", f"{self._path}/executions/{quote(execution_id, safe='')}")
+        )
 
     def executions(self) -> Iterator[Execution]:
         for item in self._http.items(f"{self._path}/executions"):
@@ -163,7 +166,9 @@ class Session:
 
     def interrupt(self, execution_id: str) -> None:
         """Ends an execution as Ctrl-C would."""
-        self._http.call("POST", f"{self._path}/executions/{execution_id}/interrupt", idempotent=True)
+        self._http.call(
+            "POST", f"{self._path}/executions/{quote(execution_id, safe='')}/interrupt", idempotent=True
+        )
 
     def state(self) -> State:
         """Variables, imports and working directory."""
@@ -234,7 +239,7 @@ class Session:
             try:
                 self._http.call(
                     "POST",
-                    f"{self._path}/executions/{execution_id}/interrupt",
+                    f"{self._path}/executions/{quote(execution_id, safe='')}/interrupt",
                     timeout_s=LAST_WORDS_S,
                     retries=0,
                 )
@@ -260,11 +265,13 @@ class Contexts:
         )
 
     def delete(self, context_id: str) -> None:
-        self._http.call("DELETE", f"{self._path}/{context_id}")
+        self._http.call("DELETE", f"{self._path}/{quote(context_id, safe='')}")
 
     def restart(self, context_id: str) -> Optional[Context]:
         """A fresh kernel under the same name: its variables are gone, files stay."""
-        answer = self._http.call("POST", f"{self._path}/{context_id}/restart", timeout_s=120.0)
+        answer = self._http.call(
+            "POST", f"{self._path}/{quote(context_id, safe='')}/restart", timeout_s=120.0
+        )
         return Context.parse(answer) if answer else None
 
 

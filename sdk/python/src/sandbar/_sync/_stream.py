@@ -7,6 +7,7 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
+from urllib.parse import quote
 
 import httpx
 
@@ -159,7 +160,7 @@ class EventStream:
                 headers["last-event-id"] = str(self.last_event_id)
             self._response = http.send(
                 "GET",
-                f"{self._session._path}/executions/{self.execution_id}/events",
+                f"{self._session._path}/executions/{quote(self.execution_id, safe='')}/events",
                 headers=headers,
                 timeout_s=SILENCE_S,
                 stream=True,

@@ -49,8 +49,8 @@ def make_code_sandbox_tool(
         "are kept and can be downloaded by the user.",
         _CodeArgs,
         Sandboxes(client, session_key_fn, session),
-        lambda s, code: run(s, code),
-        lambda s, code: arun(s, code),
+        lambda s, key, code: run(s, key, code),
+        lambda s, key, code: arun(s, key, code),
     )
 
 
@@ -73,31 +73,35 @@ def make_terminal_tool(
         description,
         _CommandArgs,
         Sandboxes(client, session_key_fn, session),
-        lambda s, command: run(s, command),
-        lambda s, command: arun(s, command),
+        lambda s, key, command: run(s, key, command),
+        lambda s, key, command: arun(s, key, command),
     )
 
 
 def _runner(
     language: Optional[str], timeout_s: Optional[float], image_limit: int, output_limit: int
-) -> tuple[Callable[[Session, str], Answer], Callable[[AsyncSession, str], Any]]:
-    def run(session: Session, code: str) -> Answer:
+) -> tuple[
+    Callable[[Session, Optional[str], str], Answer], Callable[[AsyncSession, Optional[str], str], Any]
+]:
+    def run(session: Session, key: Optional[str], code: str) -> Answer:
         writer = _stream_writer()
         if writer is None:
-            execution = session.run(code, language=language, timeout_s=timeout_s)
+            execution = session.run(code, language=language, timeout_s=timeout_s, idempotency_key=key)
         else:
-            with session.stream(code, language=language, timeout_s=timeout_s) as events:
+            with session.stream(code, language=language, timeout_s=timeout_s, idempotency_key=key) as events:
                 for event in events:
                     _tell(writer, event)
             execution = events.result()
         return execution_answer(execution, image_limit, output_limit)
 
-    async def arun(session: AsyncSession, code: str) -> Answer:
+    async def arun(session: AsyncSession, key: Optional[str], code: str) -> Answer:
         writer = _stream_writer()
         if writer is None:
-            execution = await session.run(code, language=language, timeout_s=timeout_s)
+            execution = await session.run(code, language=language, timeout_s=timeout_s, idempotency_key=key)
         else:
-            async with session.stream(code, language=language, timeout_s=timeout_s) as events:
+            async with session.stream(
+                code, language=language, timeout_s=timeout_s, idempotency_key=key
+            ) as events:
                 async for event in events:
                     _tell(writer, event)
             execution = await events.result()

@@ -40,10 +40,10 @@ def make_select_dataset_tool(
     """Stages a dataset: from ``fetch_fn(dataset_id)`` (``fetch_fn(fetch_client, dataset_id)`` when one is given), or
     from a source that the operator registered. The session needs ``datasets="API"``."""
 
-    def work(s: Session, dataset_id: str) -> Answer:
+    def work(s: Session, _: Optional[str], dataset_id: str) -> Answer:
         return _dataset(s.datasets.select(dataset_id, fetch_fn, client=fetch_client, source=source))
 
-    async def awork(s: AsyncSession, dataset_id: str) -> Answer:
+    async def awork(s: AsyncSession, _: Optional[str], dataset_id: str) -> Answer:
         return _dataset(await s.datasets.select(dataset_id, fetch_fn, client=fetch_client, source=source))
 
     spec = session if session is not None else {"datasets": "API"}
@@ -58,10 +58,10 @@ def make_export_datasets_tool(
     name: str = "export_dataset",
     description: str = "Keep a dataset of the sandbox, with the changes made to it, as a file the user can download.",
 ) -> StructuredTool:
-    def work(s: Session, dataset_id: str) -> Answer:
+    def work(s: Session, _: Optional[str], dataset_id: str) -> Answer:
         return _exported_dataset(dataset_id, s.datasets.export(dataset_id))
 
-    async def awork(s: AsyncSession, dataset_id: str) -> Answer:
+    async def awork(s: AsyncSession, _: Optional[str], dataset_id: str) -> Answer:
         return _exported_dataset(dataset_id, await s.datasets.export(dataset_id))
 
     spec = session if session is not None else {"datasets": "API"}
@@ -78,10 +78,10 @@ def make_list_datasets_tool(
     name: str = "list_datasets",
     description: str = "List the datasets in the sandbox, with their paths and sizes.",
 ) -> StructuredTool:
-    def work(s: Session) -> Answer:
+    def work(s: Session, _: Optional[str]) -> Answer:
         return _dataset_list(s.datasets.list())
 
-    async def awork(s: AsyncSession) -> Answer:
+    async def awork(s: AsyncSession, _: Optional[str]) -> Answer:
         return _dataset_list(await s.datasets.list())
 
     spec = session if session is not None else {"datasets": "API"}

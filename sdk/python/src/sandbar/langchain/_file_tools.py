@@ -46,10 +46,10 @@ def make_import_files_tool(
     name: str = "import_files",
     description: str = "Bring files into the sandbox: content, files of another session, or artifacts.",
 ) -> StructuredTool:
-    def work(s: Session, files: list[Any]) -> Answer:
+    def work(s: Session, _: Optional[str], files: list[Any]) -> Answer:
         return _file_answers(s.import_files(_plain(files)))
 
-    async def awork(s: AsyncSession, files: list[Any]) -> Answer:
+    async def awork(s: AsyncSession, _: Optional[str], files: list[Any]) -> Answer:
         return _file_answers(await s.import_files(_plain(files)))
 
     return make_tool(name, description, _ImportArgs, Sandboxes(client, session_key_fn, session), work, awork)
@@ -63,10 +63,10 @@ def make_export_files_tool(
     name: str = "export_files",
     description: str = "Keep files of the sandbox as artifacts that the user can download.",
 ) -> StructuredTool:
-    def work(s: Session, files: list[Any]) -> Answer:
+    def work(s: Session, _: Optional[str], files: list[Any]) -> Answer:
         return _file_answers(s.export_files(_plain(files)))
 
-    async def awork(s: AsyncSession, files: list[Any]) -> Answer:
+    async def awork(s: AsyncSession, _: Optional[str], files: list[Any]) -> Answer:
         return _file_answers(await s.export_files(_plain(files)))
 
     return make_tool(name, description, _ExportArgs, Sandboxes(client, session_key_fn, session), work, awork)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from contextvars import ContextVar
+from typing import Any, Callable, Optional
+from urllib.parse import quote
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import StructuredTool, ToolException
@@ -14,6 +16,37 @@ from ._sandboxes import Sandboxes
 #: Content for the model, and descriptors for the application.
 Answer = tuple[Any, Any]
 
+_tool_call_id: ContextVar[Optional[str]] = ContextVar("sandbar_tool_call_id", default=None)
+
+
+def call_key(config: RunnableConfig) -> Optional[str]:
+    """The same for the same tool call of the same graph step, also when the step is tried again or resumed from a
+    checkpoint: then code that ran already is not run twice. Calls that are not part of a step get none."""
+    step = (config.get("configurable") or {}).get("checkpoint_ns")
+    call = _tool_call_id.get()
+    if not step or not call:
+        return None
+    # A header holds visible ASCII only.
+    return quote(f"lc:{step}:{call}", safe="")[:255]
+
+
+class _SandboxTool(StructuredTool):
+    """LangChain tells a function the id of its call only if nobody may call it without one."""
+
+    def run(self, *args: Any, tool_call_id: Optional[str] = None, **kwargs: Any) -> Any:
+        token = _tool_call_id.set(tool_call_id)
+        try:
+            return super().run(*args, tool_call_id=tool_call_id, **kwargs)
+        finally:
+            _tool_call_id.reset(token)
+
+    async def arun(self, *args: Any, tool_call_id: Optional[str] = None, **kwargs: Any) -> Any:
+        token = _tool_call_id.set(tool_call_id)
+        try:
+            return await super().arun(*args, tool_call_id=tool_call_id, **kwargs)
+        finally:
+            _tool_call_id.reset(token)
+
 
 def make_tool(
     name: str,
@@ -23,21 +56,24 @@ def make_tool(
     work: Callable[..., Answer],
     awork: Callable[..., Any],
 ) -> StructuredTool:
+    """``work`` gets the session, the key of the call and the model's arguments."""
+
     # LangChain hands the config to the parameter with this annotation; the model does not see it.
     def call(config: RunnableConfig, **arguments: Any) -> Answer:
         try:
-            return work(sandboxes.session(config), **arguments)
+            return work(sandboxes.session(config), call_key(config), **arguments)
         except SandbarError as error:
             raise ToolException(str(error)) from error
 
     async def acall(config: RunnableConfig, **arguments: Any) -> Answer:
         try:
-            answer: Answer = await awork(await sandboxes.asession(config), **arguments)
+            session = await sandboxes.asession(config)
+            answer: Answer = await awork(session, call_key(config), **arguments)
             return answer
         except SandbarError as error:
             raise ToolException(str(error)) from error
 
-    return StructuredTool.from_function(
+    return _SandboxTool.from_function(
         func=call,
         coroutine=acall,
         name=name,

@@ -51,6 +51,26 @@ def test_a_session_without_a_key_gets_one_that_makes_the_request_repeatable():
     assert json.loads(fake.requests[0].content)["key"].startswith("py-")
 
 
+def test_an_id_cannot_lead_to_another_path():
+    answers = [problem(404, "NOT_FOUND") for _ in range(4)]
+    fake, session = a_session(*answers)
+    client = Sandbar("http://sandbar.test", "x", transport=fake)
+    for ask in (
+        lambda: client.artifacts.get("../keys"),
+        lambda: client.get_session("../keys"),
+        lambda: session.execution("../../../keys?x"),
+        lambda: session.interrupt("a/b"),
+    ):
+        with pytest.raises(sandbar.NotFoundError):
+            ask()
+    assert [request.url.raw_path for request in fake.requests[1:]] == [
+        b"/v1/artifacts/..%2Fkeys",
+        b"/v1/sessions/..%2Fkeys",
+        b"/v1/sessions/ses_1/executions/..%2F..%2F..%2Fkeys%3Fx",
+        b"/v1/sessions/ses_1/executions/a%2Fb/interrupt",
+    ]
+
+
 def test_run_retries_with_the_same_idempotency_key():
     fake, session = a_session(
         httpx.ReadError("cut"),
