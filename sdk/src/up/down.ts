@@ -11,19 +11,17 @@ import { IMAGE_NAMES, imageRef } from "@sandbar/agent-host/setup/images.ts";
 import { removeOldImages } from "@sandbar/agent-host/setup/old-images.ts";
 import { removeEgress } from "@sandbar/agent-host/src/egress.ts";
 import Docker from "dockerode";
+import { flagsOf } from "./arguments.ts";
 import { homeFromEnv, runningSupervisor } from "./home.ts";
 
-if (process.argv.includes("--help")) {
-  console.log(
-    `Usage: npm run down [-- --purge]
+const HELP = `Stops Sandbar and removes its containers, mounts and networks. Artifacts, keys and metadata stay.
 
-Stops Sandbar and removes its containers, mounts and networks; --purge also removes SANDBAR_HOME, and sandbox images
-of earlier recipes that no container uses. The images of this checkout stay for the next start.`,
-  );
-  process.exit(0);
-}
+Usage: npm run down [-- --purge]   (or sandbar down [--purge])
 
-const purge = process.argv.includes("--purge");
+  --purge   also remove SANDBAR_HOME, and sandbox images of earlier recipes that no container uses;
+            the images of this checkout stay for the next start`;
+
+const purge = flagsOf(HELP, ["--purge"]).has("--purge");
 const docker = new Docker();
 const home = homeFromEnv();
 const pid = runningSupervisor(home);

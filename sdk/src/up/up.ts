@@ -8,13 +8,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
 import { ensureImages } from "@sandbar/agent-host/setup/images.ts";
+import { flagsOf } from "./arguments.ts";
 import { claimHome, type Home, homeFromEnv, REPO, runningSupervisor } from "./home.ts";
 import { joinHost, waitForHost } from "./join.ts";
+import { ensureListenable, portFromEnv } from "./port.ts";
 import { Supervised } from "./supervisor.ts";
 
 const HELP = `Starts Sandbar on this machine: control plane, agent-host, Docker engine and images as needed.
 
-Usage: npm start
+Usage: npm start   (or sandbar up)
 
 Environment:
   SANDBAR_PORT   port to listen on (default 8787)
@@ -24,11 +26,7 @@ Environment:
 
 Ctrl-C stops the product; sessions stay and are adopted by the next start. \`npm run down\` removes them.`;
 
-if (process.argv.includes("--help") || process.argv.includes("-h")) {
-  console.log(HELP);
-  process.exit(0);
-}
-
+flagsOf(HELP);
 const home = homeFromEnv();
 const began = Date.now();
 const say = (line: string) =>
@@ -59,8 +57,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   });
 
 try {
-  const port = Number(process.env.SANDBAR_PORT ?? 8787);
+  const port = portFromEnv();
   const names = imageNames();
+  await ensureListenable(process.env.SANDBAR_HOST ?? "127.0.0.1", port);
   const served = startControlPlane(home, port);
   await ensureDockerEngine({ log: say });
   await ensureImages({ names: [names[0]!], log: say });
