@@ -62,7 +62,13 @@ describe("the Python client", () => {
       expect(wheel).toMatch(/^sandbar-.*-py3-none-any\.whl$/);
       expect(others).toEqual([]);
       const names = await python(["-m", "zipfile", "-l", join(out, wheel!)]);
-      for (const name of ["py.typed", "__init__.py", "langchain/__init__.py", "_sync/_client.py", "_async/_client.py"])
+      for (const name of [
+        "py.typed",
+        "__init__.py",
+        "langchain/__init__.py",
+        "_sync/_client.py",
+        "_async/_client.py",
+      ])
         expect(names).toContain(`sandbar/${name}`);
       expect(names).not.toMatch(/tests|scripts/);
     } finally {

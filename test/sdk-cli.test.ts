@@ -354,6 +354,7 @@ describe("the sandbar command on the real product", () => {
     expect(bare.stdout).toContain(">>> seen = 1");
     expect(bare.stdout).not.toMatch(/kept\.txt {2}5|State/);
     expect(JSON.parse((await view(id, "-o", "json")).stdout).entries).toHaveLength(3);
+    expect((await view("bound")).stdout).toContain(">>> seen = 1");
     expect(await view("missing")).toMatchObject({ code: 2 });
   });
 

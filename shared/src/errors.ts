@@ -78,7 +78,7 @@ export const ERRORS = {
     status: 404,
     title: "Not found",
     retryable: false,
-    hint: "Check the id; ids of another tenant look exactly like missing ones.",
+    hint: "Check the id or path; what belongs to another tenant looks exactly like what is missing.",
   },
   METHOD_NOT_ALLOWED: {
     status: 405,

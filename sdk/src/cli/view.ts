@@ -12,7 +12,7 @@ import {
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { UsageError } from "./explain.ts";
-import { number } from "./global-options.ts";
+import { cli, number } from "./global-options.ts";
 import { bold, clean, printJson, size } from "./output.ts";
 
 const READ_LIMIT_BYTES = 32 * 1024 * 1024;
@@ -48,41 +48,50 @@ interface LogEntry {
 export function addView(program: Command): void {
   program
     .command("view <session-or-folder>")
-    .description("the log, state and artifacts in the folder of a BIND session")
+    .description("the log, state and artifacts in the folder of a BIND session, by id, key or path")
     .option("--limit <n>", "how many of the last executions to show", number, 20)
     .option("--no-state", "leave out the variables")
     .option("--no-artifacts", "leave out the artifacts")
     .option("--root <folder>", "where session folders are (env SANDBAR_SESSIONS_ROOT or SESSIONS_ROOT)")
-    .action((reference: string, _: unknown, command: Command) => {
+    .action(async (reference: string, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ViewFlags>();
-      const folder = sessionFolder(reference, flags.root);
+      const folder = await sessionFolder(reference, command);
       const view = readSessionFolder(folder, flags);
       if (flags.output === "json") printJson(view);
       else process.stdout.write(render(view));
     });
 }
 
-export function sessionFolder(reference: string, root?: string): string {
-  const home = process.env.SANDBAR_HOME ?? ".sandbar";
-  const roots = [
-    root,
-    process.env.SANDBAR_SESSIONS_ROOT,
-    process.env.SESSIONS_ROOT,
-    join(home, "sessions"),
-    "sessions",
-  ];
-  const candidates = [
-    reference,
-    ...roots.filter((path) => path !== undefined).map((path) => join(path, reference)),
-  ];
-  const found = candidates.find(
-    (path) => existsSync(join(path, "session.log")) || existsSync(join(path, "session_metadata.json")),
-  );
+async function sessionFolder(reference: string, command: Command): Promise<string> {
+  const { root } = command.optsWithGlobals<ViewFlags>();
+  const candidates = candidatesFor(reference, root);
+  const found = candidates.find(isSessionFolder) ?? (await folderOfKey(reference, command));
   if (!found)
     throw new UsageError(
       `no session folder ${reference}; only BIND sessions have one, on their host. Looked in ${candidates.map((path) => resolve(path)).join(", ")}`,
     );
   return found;
+}
+
+/** Folders are named by id. The folder outlives control plane and session, so asking which id has a key may fail. */
+async function folderOfKey(key: string, command: Command): Promise<string | undefined> {
+  const { root } = command.optsWithGlobals<ViewFlags>();
+  const sessions = await cli(command)
+    .client.sessions({ key })
+    .all()
+    .catch(() => []);
+  return sessions.flatMap(({ id }) => candidatesFor(id, root)).find(isSessionFolder);
+}
+
+function candidatesFor(name: string, root?: string): string[] {
+  const home = process.env.SANDBAR_HOME ?? ".sandbar";
+  const { SANDBAR_SESSIONS_ROOT, SESSIONS_ROOT } = process.env;
+  const roots = [root, SANDBAR_SESSIONS_ROOT, SESSIONS_ROOT, join(home, "sessions"), "sessions"];
+  return [name, ...roots.filter((path) => path !== undefined).map((path) => join(path, name))];
+}
+
+function isSessionFolder(path: string): boolean {
+  return existsSync(join(path, "session.log")) || existsSync(join(path, "session_metadata.json"));
 }
 
 export function readSessionFolder(folder: string, options: Pick<ViewFlags, "limit" | "state" | "artifacts">) {
