@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Sandbar, type Session } from "@sandbar/sdk";
-import { saveArtifact } from "@sandbar/sdk/node";
+import { saveArtifact, uploadFile } from "@sandbar/sdk/node";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Fate, FaultProxy } from "./fixtures/fault-proxy.ts";
 import { Stack } from "./fixtures/stack.ts";
@@ -29,6 +29,8 @@ describe("the TypeScript client on a network that fails", () => {
     let proxy: TcpProxy;
     let near: Session;
     let far: Session;
+    const folder = mkdtempSync(join(tmpdir(), "sandbar-cut-"));
+    afterAll(() => rmSync(folder, { recursive: true }));
     beforeEach(async () => {
       proxy = await TcpProxy.start(stack.port);
       const client = new Sandbar({ url: proxy.url, apiKey: stack.key, retry: RETRY });
@@ -113,24 +115,32 @@ describe("the TypeScript client on a network that fails", () => {
       expect(answers).toEqual([200, 200]);
     });
 
+    it("an upload from disk that is cut is sent again, and a refusal in its midst is told", async () => {
+      const path = join(folder, "up");
+      writeFileSync(path, new Uint8Array(8 << 20));
+      let cuts = 0;
+      const onProgress = () => {
+        if (cuts++ > 0) return;
+        proxy.cut();
+        proxy.mend();
+      };
+      await uploadFile(near, path, "up", { onProgress });
+      expect(await far.files.stat("up")).toMatchObject({ size: 8 << 20 });
+      await expect(uploadFile(near, path, "/etc/up")).rejects.toMatchObject({ code: "PATH_NOT_PERMITTED" });
+    });
+
     it("an artifact whose download is cut leaves no file, and the next try has it whole", async () => {
       const made = await far.run("_ = open('/session/artifacts/large', 'wb').write(bytes(8 << 20))");
       const client = new Sandbar({ url: proxy.url, apiKey: stack.key, retry: RETRY });
-      const folder = mkdtempSync(join(tmpdir(), "sandbar-cut-"));
-      const target = join(folder, "large");
-      try {
-        const onProgress = () => proxy.cut();
-        await expect(
-          saveArtifact(client.artifacts, made.artifacts[0]!, target, { onProgress }),
-        ).rejects.toMatchObject({ code: "NETWORK_ERROR", retryable: true });
-        expect(existsSync(target)).toBe(false);
-        expect(readdirSync(folder)).toEqual([]);
-        proxy.mend();
-        await saveArtifact(client.artifacts, made.artifacts[0]!, target);
-        expect(readFileSync(target)).toHaveLength(8 << 20);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      const target = join(folder, "down/large");
+      const onProgress = () => proxy.cut();
+      await expect(
+        saveArtifact(client.artifacts, made.artifacts[0]!, target, { onProgress }),
+      ).rejects.toMatchObject({ code: "NETWORK_ERROR", retryable: true });
+      expect(readdirSync(join(folder, "down"))).toEqual([]);
+      proxy.mend();
+      await saveArtifact(client.artifacts, made.artifacts[0]!, target);
+      expect(readFileSync(target)).toHaveLength(8 << 20);
     });
   });
 

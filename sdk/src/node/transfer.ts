@@ -8,6 +8,7 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import type { Artifact, Artifacts } from "../artifacts.ts";
 import { networkError, SandbarError } from "../errors.ts";
+import { DEFAULT_RETRY, retryDelayMs, sleep } from "../retry.ts";
 import type { Session } from "../session.ts";
 
 export interface TransferOptions {
@@ -45,6 +46,7 @@ export async function downloadFile(
   return target;
 }
 
+/** Sent again from the start after a cut, which leaves nothing behind; progress begins anew then. */
 export async function uploadFile(
   session: Session,
   path: string,
@@ -52,9 +54,19 @@ export async function uploadFile(
   options: TransferOptions = {},
 ): Promise<void> {
   const { size } = await stat(path);
-  const source = createReadStream(path).compose(counter(size, options)) as Readable;
-  const body = Readable.toWeb(source) as unknown as ReadableStream<Uint8Array>;
-  await session.files.write(remote, body, options);
+  for (let attempt = 0; ; attempt++) {
+    const source = createReadStream(path).compose(counter(size, options)) as Readable;
+    try {
+      const body = Readable.toWeb(source) as unknown as ReadableStream<Uint8Array>;
+      await session.files.write(remote, body, options);
+      return;
+    } catch (error) {
+      source.destroy();
+      const delay = options.signal?.aborted ? null : retryDelayMs(error, attempt, DEFAULT_RETRY);
+      if (delay === null) throw error;
+      await sleep(delay, options.signal);
+    }
+  }
 }
 
 // A cut download never leaves half a file under the final name.
