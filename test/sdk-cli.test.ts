@@ -95,6 +95,21 @@ describe("the sandbar command on the real product", () => {
     });
   });
 
+  it("takes the types out of TypeScript", async () => {
+    writeFileSync(join(folder, "typed.ts"), "const n: number = 20;\nconsole.log(n * 2 satisfies number);");
+    expect(await sandbar(["run", "typed.ts"])).toEqual({ code: 0, stdout: "40\n", stderr: "" });
+  });
+
+  it("a reader that leaves ends the code, and the session made for it", async () => {
+    const { child, out, ended } = start(["run", "-c", "while True: print('y' * 1000)", "-t", "300"]);
+    child.stdout.once("data", () => child.stdout.destroy());
+    await ended;
+    expect(out.stderr).not.toMatch(/Error: |EPIPE/);
+    expect(
+      JSON.parse((await sandbar(["sessions", "--label", "sandbar/cli:temporary", "-o", "json"])).stdout),
+    ).toEqual([]);
+  });
+
   it("without a session makes one and leaves none behind", async () => {
     const before = JSON.parse((await sandbar(["sessions", "-o", "json"])).stdout);
     expect(await sandbar(["run", "-c", "print(1)"])).toMatchObject({ code: 0, stdout: "1\n" });
@@ -308,6 +323,7 @@ describe("the sandbar command on the real product", () => {
       ["run", "--nope"],
       ["run", "-l", "cobol", "-c", "1"],
       ["run", "-t", "soon", "-c", "1"],
+      ["top", "-d", "-1"],
       ["run", "missing.py"],
       ["contexts", "create", "cli", "c", "cobol"],
       ["datasets", "select", "cli", "d", "--file", "missing.csv"],

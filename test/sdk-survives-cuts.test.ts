@@ -117,7 +117,7 @@ describe("the TypeScript client on a network that fails", () => {
 
     it("an upload from disk that is cut is sent again, and a refusal in its midst is told", async () => {
       const path = join(folder, "up");
-      writeFileSync(path, new Uint8Array(8 << 20));
+      writeFileSync(path, new Uint8Array(4 << 20));
       let cuts = 0;
       const onProgress = () => {
         if (cuts++ > 0) return;
@@ -125,7 +125,7 @@ describe("the TypeScript client on a network that fails", () => {
         proxy.mend();
       };
       await uploadFile(near, path, "up", { onProgress });
-      expect(await far.files.stat("up")).toMatchObject({ size: 8 << 20 });
+      expect(await far.files.stat("up")).toMatchObject({ size: 4 << 20 });
       await expect(uploadFile(near, path, "/etc/up")).rejects.toMatchObject({ code: "PATH_NOT_PERMITTED" });
     });
 

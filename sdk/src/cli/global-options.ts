@@ -119,12 +119,21 @@ export async function sessionFor(
       ...(flags.network ? { network: flags.network as "none" } : {}),
       ...(Object.keys(limits).length > 0 ? { limits } : {}),
     }));
-  return { session, done: async () => (flags.session || flags.keep ? undefined : session.stop()) };
+  if (flags.session || flags.keep) return { session, done: async () => {} };
+  // A reader that leaves early does not end this process before the session is stopped.
+  process.on("SIGPIPE", () => {});
+  return { session, done: () => session.stop() };
 }
 
 export function number(text: string): number {
   const value = Number(text);
   if (text.trim() === "" || Number.isNaN(value)) throw new InvalidArgumentError("must be a number");
+  return value;
+}
+
+export function positive(text: string): number {
+  const value = number(text);
+  if (value <= 0) throw new InvalidArgumentError("must be more than 0");
   return value;
 }
 

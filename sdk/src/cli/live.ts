@@ -17,7 +17,7 @@ export async function showLive(stream: ExecutionStream): Promise<Execution> {
   return interruptible(stream, () => stream.finished(showEvent));
 }
 
-/** The first SIGINT interrupts the code, and its end is awaited; a second one leaves at once. */
+/** The first SIGINT interrupts the code, and its end is awaited; a second one leaves at once. So does a reader that left. */
 export async function interruptible<T>(stream: ExecutionStream, work: () => Promise<T>): Promise<T> {
   let pressed = 0;
   const onSignal = () => {
@@ -26,13 +26,22 @@ export async function interruptible<T>(stream: ExecutionStream, work: () => Prom
       process.exit(EXIT.interrupted);
     }
     process.stderr.write(`${dim("interrupting (Ctrl-C again leaves)")}\n`);
-    stream.interrupt().catch((error: Error) => process.stderr.write(`${red(error.message)}\n`));
+    interrupt();
+  };
+  const interrupt = () =>
+    void stream.interrupt().catch((error: Error) => process.stderr.write(`${red(error.message)}\n`));
+  let readerLeft = false;
+  const onPipe = () => {
+    if (!readerLeft) interrupt();
+    readerLeft = true;
   };
   process.on("SIGINT", onSignal);
+  process.on("SIGPIPE", onPipe);
   try {
     return await work();
   } finally {
     process.off("SIGINT", onSignal);
+    process.off("SIGPIPE", onPipe);
   }
 }
 

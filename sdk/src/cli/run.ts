@@ -1,5 +1,6 @@
 /** @module `sandbar run` and `sandbar sh`. */
 import { readFileSync } from "node:fs";
+import * as nodeModule from "node:module";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Language } from "@sandbar/shared";
@@ -100,8 +101,22 @@ async function source(file: string | undefined): Promise<string> {
   if (file === "-" || (file === undefined && !process.stdin.isTTY)) return text(process.stdin);
   if (file === undefined) throw new UsageError("give a file, - for standard input, or --code");
   try {
-    return readFileSync(file, "utf8");
+    const text = readFileSync(file, "utf8");
+    return extname(file) === ".ts" ? withoutTypes(text) : text;
   } catch (error) {
     throw new UsageError(`cannot read ${file}: ${(error as Error).message}`);
+  }
+}
+
+/** Lines and columns stay where they are, so errors name the right ones. */
+function withoutTypes(code: string): string {
+  if (!nodeModule.stripTypeScriptTypes) throw new Error("types are taken out by Node 22.13 or newer");
+  // Its warning that it is experimental would stand among the program's own output.
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return nodeModule.stripTypeScriptTypes(code);
+  } finally {
+    process.emitWarning = emitWarning;
   }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { SandbarError } from "../errors.ts";
-import { type Cli, cli, number } from "./global-options.ts";
+import { type Cli, cli, positive } from "./global-options.ts";
 import { HOST_COLUMNS } from "./operator.ts";
 import { printJson, table } from "./output.ts";
 import { SESSION_COLUMNS } from "./sessions.ts";
@@ -11,8 +11,8 @@ export function addTop(program: Command): void {
   program
     .command("top")
     .description("hosts and sessions, live")
-    .option("-n, --iterations <n>", "stop after so many", number, Number.POSITIVE_INFINITY)
-    .option("-d, --delay <seconds>", "time between two looks", number, 2)
+    .option("-n, --iterations <n>", "stop after so many", positive, Number.POSITIVE_INFINITY)
+    .option("-d, --delay <seconds>", "time between two looks", positive, 2)
     .action(async (flags: { iterations: number; delay: number }, command: Command) => {
       const context = cli(command);
       for (let i = 0; i < flags.iterations; i++) {
@@ -24,7 +24,9 @@ export function addTop(program: Command): void {
         }
         const busy = sessions.filter(({ status }) => status === "busy").length;
         if (process.stdout.isTTY) process.stdout.write("\x1b[H\x1b[2J");
-        process.stdout.write(`${new Date().toISOString()}  ${sessions.length} sessions, ${busy} busy\n\n`);
+        process.stdout.write(
+          `${new Date().toISOString()}  ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}, ${busy} busy\n\n`,
+        );
         if (hosts) process.stdout.write(`${table(hosts, HOST_COLUMNS)}\n`);
         process.stdout.write(
           table(sessions.slice(0, Math.max(10, (process.stdout.rows ?? 40) - 12)), SESSION_COLUMNS),
