@@ -232,17 +232,20 @@ describe("the sandbar command on the real product", () => {
     mkdirSync(join(folder, "tree/sub dir"), { recursive: true });
     writeFileSync(join(folder, "tree/one.txt"), "1");
     writeFileSync(join(folder, "tree/sub dir/two.txt"), "22");
-    expect(await sandbar(["cp", "tree/one.txt", "cli:/session/"])).toMatchObject({ code: 0 });
-    expect(await sandbar(["cp", "tree", "cli:/session/tree"])).toMatchObject({ code: 0 });
+    expect(await sandbar(["cp", "tree/one.txt", "cli:/session/"])).toMatchObject({ code: 0, stderr: "" });
+    expect(await sandbar(["cp", "tree", "cli:/session/tree"])).toMatchObject({ code: 0, stderr: "" });
     expect(
       (await sandbar(["sh", "-s", "cli", "cat one.txt tree/one.txt 'tree/sub dir/two.txt'"])).stdout,
     ).toBe("1122");
-    expect(await sandbar(["cp", "cli:/session/one.txt", "back.txt"])).toMatchObject({ code: 0 });
+    expect(await sandbar(["cp", "cli:/session/one.txt", "back.txt"])).toMatchObject({ code: 0, stderr: "" });
     expect(readFileSync(join(folder, "back.txt"), "utf8")).toBe("1");
-    expect(await sandbar(["cp", "cli:/session/tree", "back"])).toMatchObject({ code: 0 });
+    expect(await sandbar(["cp", "cli:/session/tree", "back"])).toMatchObject({ code: 0, stderr: "" });
     expect(readFileSync(join(folder, "back/sub dir/two.txt"), "utf8")).toBe("22");
-    await sandbar(["sessions", "create", "second"]);
-    expect(await sandbar(["cp", "cli:one.txt", "second:/session/copy.txt"])).toMatchObject({ code: 0 });
+    expect(await sandbar(["sessions", "create", "second"])).toMatchObject({ code: 0, stderr: "" });
+    expect(await sandbar(["cp", "cli:one.txt", "second:/session/copy.txt"])).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
     expect((await sandbar(["sh", "-s", "second", "cat copy.txt"])).stdout).toBe("1");
     expect(await sandbar(["cp", "cli:missing", "x"])).toMatchObject({ code: 125 });
     expect(await sandbar(["cp", "a", "b"])).toMatchObject({ code: 2 });
@@ -257,7 +260,10 @@ describe("the sandbar command on the real product", () => {
       ["-", "cli:inbox/piped.txt"],
       ["cli:inbox/tree", "second:"],
     ])
-      expect(await sandbar(["cp", from!, to!], "from a pipe"), `${from} ${to}`).toMatchObject({ code: 0 });
+      expect(await sandbar(["cp", from!, to!], "from a pipe"), `${from} ${to}`).toMatchObject({
+        code: 0,
+        stderr: "",
+      });
     const found = await sandbar(["sh", "-s", "cli", "cd inbox && find . -type f | sort; cd /session"]);
     expect(found.stdout.trim().split("\n")).toEqual([
       "./flat/one.txt",
@@ -270,7 +276,7 @@ describe("the sandbar command on the real product", () => {
     expect((await sandbar(["sh", "-s", "second", "cat tree/one.txt"])).stdout).toBe("1");
     expect((await sandbar(["cp", "cli:inbox/piped.txt", "-"])).stdout).toBe("from a pipe");
     mkdirSync(join(folder, "here"));
-    expect(await sandbar(["cp", "cli:inbox/tree", "here"])).toMatchObject({ code: 0 });
+    expect(await sandbar(["cp", "cli:inbox/tree", "here"])).toMatchObject({ code: 0, stderr: "" });
     expect(readFileSync(join(folder, "here/tree/sub dir/two.txt"), "utf8")).toBe("22");
   });
 
