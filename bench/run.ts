@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: starts the product in a home of its own and measures it beside its baselines, in one run.
- * `--write` puts the tables into bench/README.md.
+ * `--write` puts the tables into bench/README.md; names choose parts of it.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
 import { ensureImages } from "@sandbar/agent-host/setup/images.ts";
+import type { Client } from "@sandbar/test/fixtures/client.ts";
 import { Stack } from "@sandbar/test/fixtures/stack.ts";
 import { benchArtifacts } from "./artifacts.ts";
 import { benchBash } from "./bash.ts";
@@ -20,71 +21,89 @@ import { benchWarm } from "./warm.ts";
 
 const say = (line: string) => console.error(line);
 
-if (process.argv.includes("--help")) {
-  console.log("Usage: npm run bench [-- --write]\n\n--write puts the results into bench/README.md.");
-  process.exit(0);
-}
+type Part = (stack: Stack, client: Client) => Promise<string[]>;
 
-await ensureDockerEngine({ log: say });
-await ensureImages({ names: ["python"], log: say });
-const stack = await Stack.start();
-const report: string[] = [];
-try {
-  const client = stack.client();
-  say("trivial cell");
-  report.push(
+/** In the order in which they run; each makes its own part of the report. */
+const PARTS: Record<string, Part> = {
+  cells: async (stack, client) => [
     "### A trivial Python cell (`1+1`)",
     table(["what", "median ms", "p95 ms", "n", "against Sandbar"], await benchCells(client, say)),
-  );
-  report.push("### Bash, `echo`", table(["what", "median ms", "against Sandbar"], await benchBash(stack)));
-  say("throughput");
-  const rate = await benchThroughput(client);
-  report.push(
+    "### Bash, `echo`",
+    table(["what", "median ms", "against Sandbar"], await benchBash(stack)),
+  ],
+  throughput: async (_, client) => [
     "### Many at once",
-    table(["what", "cells/s"], [["32 clients over 8 sessions, 10 s", rate.toFixed(0)]]),
-  );
-  say("sessions");
-  report.push(
-    "### Sessions, made from nothing",
-    table(["what", "median ms", "against `docker run`"], await benchSessions(client)),
-  );
-  say("restarts");
-  report.push(
+    table(
+      ["what", "cells/s"],
+      [["32 clients over 8 sessions, 10 s", (await benchThroughput(client)).toFixed(0)]],
+    ),
+  ],
+  sessions: async (stack, client) => {
+    const sessions = await benchSessions(client);
+    const memory = await idleMemory(stack, client);
+    const sum = (key: "rss" | "pss") => memory.reduce((total, row) => total + row[key], 0).toFixed(1);
+    return [
+      "### Sessions, made from nothing",
+      table(["what", "median ms", "against `docker run`"], sessions),
+      "### Idle memory of one session, MB",
+      table(
+        ["process", "RSS", "PSS"],
+        [
+          ...memory.map((row) => [`\`${row.name}\``, row.rss.toFixed(1), row.pss.toFixed(1)]),
+          ["together", sum("rss"), sum("pss")],
+        ],
+      ),
+    ];
+  },
+  restarts: async (_, client) => [
     "### A new kernel for code that uses pandas",
     table(["what", "median ms", "against cold"], await benchRestarts(client)),
-  );
-  const memory = await idleMemory(stack, client);
-  const sum = (key: "rss" | "pss") => memory.reduce((total, row) => total + row[key], 0).toFixed(1);
-  report.push(
-    "### Idle memory of one session, MB",
-    table(
-      ["process", "RSS", "PSS"],
-      [
-        ...memory.map((row) => [`\`${row.name}\``, row.rss.toFixed(1), row.pss.toFixed(1)]),
-        ["together", sum("rss"), sum("pss")],
-      ],
-    ),
-  );
-  say("artifacts");
-  report.push(
+  ],
+  artifacts: async (_, client) => [
     "### Cells that leave artifacts, against `docker exec` and `docker exec tar`",
     table(["what", "median ms", "p95 ms", "against Sandbar"], await benchArtifacts(client)),
-  );
-  say("files");
-  report.push(
+  ],
+  files: async (stack, client) => [
     "### Files, against `docker exec tar`",
     table(["what", "Sandbar, median ms", "`docker exec tar`", "against Sandbar"], await benchFiles(client)),
     "### Memory while 2 GB pass, MB",
     table(["process", "before", "peak"], await benchMemory(stack, client)),
-  );
-} finally {
-  await stack.close();
+  ],
+};
+const NAMES = [...Object.keys(PARTS), "warm"];
+
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
+const strange = wanted.filter((name) => !NAMES.includes(name));
+if (process.argv.includes("--help") || strange.length > 0) {
+  const usage = `Usage: npm run bench [-- [--write] [${NAMES.join(" | ")}]…]\n\nWithout names everything is measured. --write puts all results into bench/README.md.`;
+  console.log(strange.length > 0 ? `No such part: ${strange.join(", ")}\n\n${usage}` : usage);
+  process.exit(strange.length > 0 ? 2 : 0);
 }
-const warm = await benchWarm(say);
-report.push("### Sessions from the warm pool", table(["what", "median ms", "against `docker run`"], warm));
+const runs = (name: string) => wanted.length === 0 || wanted.includes(name);
+
+await ensureDockerEngine({ log: say });
+await ensureImages({ names: ["python"], log: say });
+const report: string[] = [];
+if (Object.keys(PARTS).some(runs)) {
+  const stack = await Stack.start();
+  try {
+    const client = stack.client();
+    for (const [name, part] of Object.entries(PARTS).filter(([name]) => runs(name))) {
+      say(name);
+      report.push(...(await part(stack, client)));
+    }
+  } finally {
+    await stack.close();
+  }
+}
+if (runs("warm"))
+  report.push(
+    "### Sessions from the warm pool",
+    table(["what", "median ms", "against `docker run`"], await benchWarm(say)),
+  );
 const text = `Measured on ${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores (${cpus()[0]?.model.trim()}), Node ${process.version}; one run, medians, baselines interleaved.\n\n${report.join("\n\n")}\n`;
 console.log(text);
-if (process.argv.includes("--write")) {
+if (process.argv.includes("--write") && wanted.length === 0) {
   const file = join(import.meta.dirname, "README.md");
   const readme = readFileSync(file, "utf8");
   writeFileSync(

@@ -167,7 +167,7 @@ describe("files come from anywhere that the caller may read, and from nowhere el
       [`${allowed}/inner-link/more`, "SOURCE_NOT_ALLOWED"],
       [`${allowed}/nothing`, "NOT_FOUND"],
       [`${allowed}/fifo`, "NOT_A_FILE"],
-      [`${allowed}/sub dir`, "NOT_A_FILE"],
+      [`${allowed}/folder-link`, "SOURCE_NOT_ALLOWED"],
     ];
     const results = await bring(
       session,
@@ -177,6 +177,48 @@ describe("files come from anywhere that the caller may read, and from nowhere el
     expect(await content("host/0")).toBe("a,b\n1,2\n");
     expect(await content("host/3")).toBe("more");
     expect(results[2]).toMatchObject({ size: 0, sha256: sha256("") });
+  });
+
+  it("takes a host folder with all it has, and its links as they are", async () => {
+    const tree = join(allowed, "tree");
+    const long = "l".repeat(200);
+    mkdirSync(join(tree, long, long), { recursive: true });
+    mkdirSync(join(tree, "empty folder"));
+    writeFileSync(join(tree, long, long, "deep"), Buffer.alloc(3_000_000, "deep"));
+    writeFileSync(join(tree, "run.sh"), "echo hi", { mode: 0o755 });
+    writeFileSync(Buffer.concat([Buffer.from(`${tree}/`), Buffer.from([0xff, 0x41])]), "bytes");
+    symlinkSync("run.sh", join(tree, "inner"));
+    execFileSync("mkfifo", [join(tree, "pipe")]);
+    const [brought] = await bring(session, [{ destination: "from/tree", source: tree }]);
+    expect(brought).toMatchObject({ ok: true });
+    const { stdout } = await client.run(
+      session,
+      `import os, json
+os.chdir("/session/from/tree")
+seen = {}
+for folder, folders, names in os.walk(b"."):
+    for name in folders + names:
+        path = os.path.join(folder, name)
+        kind = "link" if os.path.islink(path) else "folder" if os.path.isdir(path) else oct(os.stat(path).st_mode & 0o777)
+        seen[repr(path)] = [kind, 0 if kind == "folder" else os.stat(path).st_size]
+print(json.dumps(seen))`,
+    );
+    expect(JSON.parse(stdout)).toEqual({
+      [`b'./${long}'`]: ["folder", 0],
+      [`b'./${long}/${long}'`]: ["folder", 0],
+      [`b'./${long}/${long}/deep'`]: ["0o644", 3_000_000],
+      "b'./empty folder'": ["folder", 0],
+      "b'./run.sh'": ["0o755", 7],
+      "b'./\\xffA'": ["0o644", 5],
+      "b'./inner'": ["link", 7],
+    });
+    symlinkSync(outside, join(tree, "out"));
+    const [refused] = await bring(session, [{ destination: "from/other", source: tree }]);
+    expect(refused!.error).toMatchObject({
+      code: "ARCHIVE_INVALID",
+      detail: expect.stringContaining("leads out"),
+    });
+    expect(await client.run(session, `os.listdir("/session/from/other")`)).toMatchObject({ text: "[]" });
   });
 
   it("keeps tenants apart on every route of files", async () => {

@@ -30,6 +30,15 @@ describe("files that no honest program made do no harm", () => {
   const extract = (path: string, archive: Buffer, type = "application/x-tar") =>
     files.raw("PUT", { path, extract: true }, archive, { "content-type": type });
 
+  /** Where its files are depends on the host's version of cgroups. */
+  const firstBelow = async (folder: string) =>
+    (
+      await client.run(
+        session,
+        `import os; next(os.path.join(d, fs[0]) for d, _, fs in os.walk("${folder}") if fs)`,
+      )
+    ).text!.slice(1, -1);
+
   it("refuses FIFOs, sockets, devices and the kernel's own files at once, with the reason", async () => {
     await client.run(
       session,
@@ -48,6 +57,9 @@ os.symlink("loop", "/session/loop")`,
       ["/proc/self/mem", 422, "NOT_A_FILE", /\/proc/],
       ["/proc/1/environ", 422, "NOT_A_FILE", /\/proc/],
       ["to-proc", 422, "NOT_A_FILE", /\/proc/],
+      ["/proc/cpuinfo", 422, "NOT_A_FILE", /\/proc/],
+      ["/sys/kernel/mm/transparent_hugepage/enabled", 422, "NOT_A_FILE", /\/sys/],
+      [await firstBelow("/sys/fs/cgroup"), 422, "NOT_A_FILE", /\/sys/],
       ["loop", 400, "PATH_INVALID", /./],
     ];
     for (const [path, status, code, detail] of refusals) {
@@ -56,6 +68,7 @@ os.symlink("loop", "/session/loop")`,
       expect([path, answer.status, answer.problem.code]).toEqual([path, status, code]);
       expect(answer.problem.detail).toMatch(detail);
       expect(performance.now() - begun).toBeLessThan(2000);
+      expect([path, (await files.raw("HEAD", { path })).status]).toEqual([path, status]);
     }
     for (const path of ["fifo", "socket", "/dev/null"])
       expect([path, (await files.raw("PUT", { path }, "x")).problem.code]).toEqual([path, "NOT_A_FILE"]);

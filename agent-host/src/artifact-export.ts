@@ -111,12 +111,12 @@ export class ArtifactExport {
   }
 }
 
-async function digest(stream: Readable, hold: boolean): Promise<{ sha256: string; held: Buffer }> {
+async function digest(stream: Readable, hold: boolean): Promise<{ sha256: string; held: Buffer[] }> {
   const hash = createHash("sha256");
   const held: Buffer[] = [];
   for await (const chunk of stream) {
     hash.update(chunk as Buffer);
     if (hold) held.push(chunk as Buffer);
   }
-  return { sha256: hash.digest("hex"), held: Buffer.concat(held) };
+  return { sha256: hash.digest("hex"), held };
 }

@@ -8,20 +8,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Artifact,
   type ArtifactEntry,
-  ArtifactEntrySchema,
   BUNDLE_BLOBS,
   BUNDLE_BYTES,
   type Outcome,
   SMALL_BLOB_BYTES,
 } from "@sandbar/shared";
-import { z } from "zod";
+import type { ArtifactFolder, Found, Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
 import { pushFiles } from "./artifact-push.ts";
-import { type Found, readGroup } from "./artifact-read.ts";
+import { GuestArtifacts } from "./guest-artifacts.ts";
 import type { GuestFiles } from "./guest-transfers.ts";
-import { backoffMs } from "./link.ts";
 import type { Log } from "./log.ts";
-import { type SignedRequests, Unreachable } from "./signed-requests.ts";
+import { Patience } from "./patience.ts";
+import type { SignedRequests } from "./signed-requests.ts";
 import { Turns } from "./turns.ts";
 
 /** Each may hold one bundle in memory. */
@@ -40,14 +39,12 @@ const REASONS = {
   device: "a device",
 } as const;
 
-const ScanSchema = z.object({
-  artifacts: z.array(ArtifactEntrySchema).max(10_000),
-  artifacts_more: z.boolean(),
-});
-
-export interface IngestSession extends GuestFiles {
+/** In whose name artifacts are taken. */
+export interface IngestOwner {
   readonly row: { readonly id: string; readonly tenant: string };
 }
+
+export type IngestSession = IngestOwner & GuestFiles;
 
 export type Ingested = Pick<Outcome, "artifacts" | "artifacts_skipped">;
 
@@ -73,13 +70,24 @@ export class ArtifactIngest {
     this.#options = options;
   }
 
-  /** Never fails: what could not be taken is named with the reason. */
+  /** Never fails: what could not be taken is named with the reason. What was taken is gone for all that the guest is told later. */
   async take(
     session: IngestSession,
     execution: string | null,
     entries: readonly ArtifactEntry[],
     signal: AbortSignal,
     ledger: Ledger = { kept: [], keep() {} },
+  ): Promise<Ingested> {
+    return this.#take(session, new GuestArtifacts(session), execution, entries, signal, ledger);
+  }
+
+  async #take(
+    owner: IngestOwner,
+    folder: ArtifactFolder,
+    execution: string | null,
+    entries: readonly ArtifactEntry[],
+    signal: AbortSignal,
+    ledger: Ledger,
   ): Promise<Ingested> {
     const artifacts = new Map(ledger.kept.map((artifact) => [artifact.id, artifact]));
     const safe = new Set(ledger.kept.map(({ name }) => name));
@@ -104,14 +112,12 @@ export class ArtifactIngest {
     for (const group of inGroups(files)) {
       try {
         await this.#turns.take(async () => {
-          const read = await readGroup(session, group, skip);
-          const { recorded, refused } = await this.#untilTaken(signal, () =>
-            pushFiles(
-              this.#options.plane,
-              { ...session.row, session: session.row.id, execution, taken: artifacts.size },
-              [...read.keys()],
-              signal,
-            ),
+          const read = await folder.read(group, skip);
+          const { plane, giveUpMs, linked } = this.#options;
+          const patience = new Patience(giveUpMs, linked, signal);
+          const target = { ...owner.row, session: owner.row.id, execution, taken: artifacts.size };
+          const { recorded, refused } = await patience.until(() =>
+            pushFiles(plane, target, [...read.keys()], signal, (attempt) => patience.until(attempt)),
           );
           for (const artifact of recorded.values()) artifacts.set(artifact.id, artifact);
           ledger.keep([...artifacts.values()]);
@@ -119,30 +125,34 @@ export class ArtifactIngest {
             skip(read.get(file)!, reason);
             if (final) unwanted.push(read.get(file)!.entry);
           }
-          const remove = [...recorded.keys()].map((file) => read.get(file)!.entry);
-          if (remove.length > 0) await session.call("artifacts.settle", { remove });
+          this.#settle(folder, { remove: [...recorded.keys()].map((file) => read.get(file)!.entry) });
         });
       } catch (error) {
         const done = new Set([...artifacts.values(), ...artifacts_skipped].map(({ name }) => name));
         const reason = signal.aborted ? "the session ended first" : (error as Error).message;
         for (const found of group)
           if (!done.has(found.name)) skip(found, `left for the next execution: ${reason}`);
-        this.#options.log.warn({ err: error, session: session.row.id }, "artifacts stay where they are");
+        this.#options.log.warn({ err: error, session: owner.row.id }, "artifacts stay where they are");
       }
     }
-    if (unwanted.length > 0) await session.call("artifacts.settle", { refused: unwanted }).catch(() => {});
+    this.#settle(folder, { refused: unwanted });
     return { artifacts: [...artifacts.values()], artifacts_skipped };
   }
 
   /** At the end of a session; for an idle one without artifacts this is one short question. */
   async takeLast(session: IngestSession, signal: AbortSignal): Promise<void> {
+    const folder = new GuestArtifacts(session);
     for (let look = 0; look < LAST_LOOKS && !signal.aborted; look++) {
       try {
-        const { artifacts } = ScanSchema.parse(await session.call("artifacts.scan", {}));
-        if (artifacts.length === 0) return;
-        const { artifacts_skipped } = await this.take(session, null, artifacts, signal);
+        const entries = await folder.scan();
+        if (entries.length === 0) return;
+        const { artifacts_skipped } = await this.take(session, null, entries, signal);
         // A kernel that was killed a moment ago may still hold its files.
-        if (!artifacts_skipped.some(({ reason }) => reason === STILL_WRITTEN)) return;
+        if (!artifacts_skipped.some(({ reason }) => reason === STILL_WRITTEN)) {
+          // Answered when the removal is done, which a BIND folder outlives.
+          await session.call("ping", {});
+          return;
+        }
         await sleep(LAST_PAUSE_MS);
       } catch (error) {
         this.#options.log.warn({ err: error, session: session.row.id }, "could not look for last artifacts");
@@ -151,22 +161,25 @@ export class ArtifactIngest {
     }
   }
 
-  /** Without a link the outcome could not be told either, so only the time with one counts. */
-  async #untilTaken<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    let left = this.#options.giveUpMs;
-    for (let failures = 0; ; failures++) {
-      const began = Date.now();
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!(error instanceof Unreachable) || signal.aborted) throw error;
-        if (this.#options.linked()) left -= Math.max(1, Date.now() - began);
-        const pause = backoffMs(Math.min(failures, 5));
-        if (left <= 0) throw error;
-        await sleep(pause, undefined, { signal });
-        if (this.#options.linked()) left -= pause;
-      }
-    }
+  /** From a sandbox that has died. Says in words what became of them. */
+  async takeLeft(
+    owner: IngestOwner,
+    folder: ArtifactFolder,
+    entries: readonly ArtifactEntry[],
+    signal: AbortSignal,
+  ): Promise<string> {
+    const ledger = { kept: [], keep() {} };
+    const { artifacts, artifacts_skipped } = await this.#take(owner, folder, null, entries, signal, ledger);
+    const saved = `${artifacts.length} of its artifacts were saved`;
+    return artifacts_skipped.length === 0 ? saved : `${saved}, ${artifacts_skipped.length} were not`;
+  }
+
+  /** Not waited for. A file that stays is found again, and known by its version. */
+  #settle(folder: ArtifactFolder, entries: Settled): void {
+    if (!entries.remove?.length && !entries.refused?.length) return;
+    folder
+      .settle(entries)
+      .catch((error) => this.#options.log.info({ err: error }, "artifacts were not removed"));
   }
 }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Readable, Readable as ReadableStream } from "node:stream";
+import type { Readable } from "node:stream";
 import {
   type Artifact,
   BUNDLE_BLOBS,
@@ -12,14 +12,13 @@ import {
   BundleAnswerSchema,
   IngestCheckAnswerSchema,
   type IngestFile,
-  StartUploadAnswerSchema,
 } from "@sandbar/shared";
-import { z } from "zod";
-import { type Claim, putPresigned, type SignedRequests } from "./signed-requests.ts";
+import { type Upload, uploadLarge } from "./artifact-upload.ts";
+import type { Claim, SignedRequests } from "./signed-requests.ts";
 
 export interface PushFile extends IngestFile {
-  /** Held in memory, or to be read again. */
-  readonly content: Buffer | ((offset: number, length: number) => Promise<Readable>);
+  /** Held in memory, in pieces as they came, or to be read again. */
+  readonly content: readonly Buffer[] | ((offset: number, length: number) => Promise<Readable>);
 }
 
 export interface PushTarget extends Claim {
@@ -41,7 +40,9 @@ export async function pushFiles(
   target: PushTarget,
   files: readonly PushFile[],
   signal: AbortSignal,
+  untilAnswered: Upload["untilAnswered"] = (attempt) => attempt(),
 ): Promise<Pushed> {
+  const upload: Upload = { plane, target, signal, untilAnswered };
   const recorded = new Map<PushFile, Artifact>();
   const refused = new Map<PushFile, { reason: string; final: boolean }>();
   let left = [...files];
@@ -53,9 +54,9 @@ export async function pushFiles(
       if (left[index]) refused.set(left[index], { reason, final });
     const wanted = left.filter((file) => !refused.has(file));
     const missing = firstOfEach(wanted, new Set(check.unknown));
-    const small = missing.filter((file) => Buffer.isBuffer(file.content));
+    const small = missing.filter((file) => Array.isArray(file.content));
     for (const file of missing)
-      if (!Buffer.isBuffer(file.content)) await pushLarge(plane, target, file, check.whole_bytes, signal);
+      if (!Array.isArray(file.content)) await uploadLarge(upload, file, check.whole_bytes);
     for (const [file, artifact] of await record(plane, target, small, wanted, signal))
       recorded.set(file, artifact);
     left = wanted.filter((file) => !recorded.has(file));
@@ -107,17 +108,21 @@ function* inBundles(files: readonly PushFile[]): Generator<PushFile[]> {
   if (bundle.length > 0) yield bundle;
 }
 
-function bundleOf({ session, execution }: PushTarget, blobs: PushFile[], files: readonly PushFile[]): Buffer {
+function bundleOf(
+  { session, execution }: PushTarget,
+  blobs: PushFile[],
+  files: readonly PushFile[],
+): Buffer[] {
   const header = {
     session,
     execution,
     blobs: blobs.map(({ sha256, size }) => ({ sha256, size })),
     files: files.map(described),
   };
-  return Buffer.concat([
+  return [
     Buffer.from(`${JSON.stringify(header)}\n`),
-    ...blobs.map(({ content }) => content as Buffer),
-  ]);
+    ...blobs.flatMap(({ content }) => content as readonly Buffer[]),
+  ];
 }
 
 const checkBody = ({ session, execution, taken }: PushTarget, files: readonly PushFile[]) => ({
@@ -138,52 +143,3 @@ const described = ({ name, size, sha256, mime, version }: PushFile): IngestFile 
 function firstOfEach(files: readonly PushFile[], unknown: Set<string>): PushFile[] {
   return files.filter(({ sha256 }) => unknown.delete(sha256));
 }
-
-async function pushLarge(
-  plane: SignedRequests,
-  target: PushTarget,
-  file: PushFile,
-  wholeBytes: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const open = file.content as (offset: number, length: number) => Promise<Readable>;
-  const { session } = target;
-  const { sha256, size } = file;
-  if (size <= wholeBytes) {
-    const stream = size === 0 ? ReadableStream.from([]) : await open(0, size);
-    await plane.request(target, "PUT", `/agent/blobs/${sha256}`, { length: size, stream }, signal);
-    return;
-  }
-  const { upload, key, part_bytes, urls } = StartUploadAnswerSchema.parse(
-    await plane.request(target, "POST", "/agent/uploads", { session, sha256, size }, signal),
-  );
-  try {
-    const parts: { part: number; etag: string }[] = [];
-    for (let offset = 0; offset < size; offset += part_bytes) {
-      const length = Math.min(part_bytes, size - offset);
-      const part = parts.length + 1;
-      const body = { length, stream: await open(offset, length) };
-      const url = urls?.[part - 1];
-      const etag = url
-        ? await putPresigned(url, body, signal)
-        : PartSchema.parse(
-            await plane.request(
-              target,
-              "PUT",
-              `/agent/uploads/parts?${new URLSearchParams({ key, upload, part: String(part) })}`,
-              body,
-              signal,
-            ),
-          ).etag;
-      parts.push({ part, etag });
-    }
-    const finish = { session, sha256, size, key, upload, parts };
-    await plane.request(target, "POST", "/agent/uploads/finish", finish, signal);
-  } catch (error) {
-    // What stays in spite of this is the bucket's to expire.
-    await plane.request(target, "POST", "/agent/uploads/abort", { session, key, upload }).catch(() => {});
-    throw error;
-  }
-}
-
-const PartSchema = z.object({ etag: z.string() });

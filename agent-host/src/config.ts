@@ -80,7 +80,7 @@ export const SettingsSchema = z.object({
   SANDBAR_EGRESS_UNFILTERED: z.enum(["0", "1", "false", "true"]).default("0"),
   /** The size of a volume that asks for none, and the largest that can be asked for. */
   SANDBAR_MAX_VOLUME_MB: megabytes.default(10_240),
-  /** Folders of this host, separated by colons, whose files sessions may import. */
+  /** Folders of this host, separated by colons, whose files and folders sessions may import. */
   SANDBAR_IMPORT_DIRS: z.string().default(""),
   SESSIONS_ROOT: folder.optional(),
   DATASETS_HOST_RO: folder.optional(),

@@ -9,6 +9,7 @@ import https from "node:https";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { SandbarError } from "@sandbar/shared";
+import { withRawBodies } from "./raw-body.ts";
 
 /** The other side of a grant may take a while to come. */
 const CONNECTION_SILENCE_MS = 150_000;
@@ -17,12 +18,15 @@ export class ControlPlaneHttp {
   readonly #url: string;
   readonly #request: typeof http.request;
   readonly #agent: http.Agent;
+  readonly #pullAgent: http.Agent;
 
   constructor(url: string) {
     this.#url = url;
     const { request, Agent } = url.startsWith("https:") ? https : http;
     this.#request = request as typeof http.request;
-    this.#agent = new Agent({ keepAlive: true, maxFreeSockets: 16, timeout: CONNECTION_SILENCE_MS });
+    const options = { keepAlive: true, maxFreeSockets: 16, timeout: CONNECTION_SILENCE_MS };
+    this.#agent = new Agent(options);
+    this.#pullAgent = withRawBodies(new Agent(options));
   }
 
   /** Resolves when whoever takes the bytes has all of them. */
@@ -49,9 +53,9 @@ export class ControlPlaneHttp {
     if (status >= 300) throw new SandbarError("TRANSFER_FAILED", `the control plane answered ${status}`);
   }
 
-  /** The bytes of whoever gives them. The stream fails when that is cut. */
-  async pull(grant: string): Promise<Readable> {
-    const request = this.#open(grant, "GET", {});
+  /** The bytes of whoever gives them. The stream fails when that is cut. It can be pumped. */
+  async pull(grant: string): Promise<http.IncomingMessage> {
+    const request = this.#open(grant, "GET", {}, this.#pullAgent);
     const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
       request.once("error", (error) => reject(cut(error)));
       request.once("response", resolve);
@@ -62,9 +66,14 @@ export class ControlPlaneHttp {
     throw new SandbarError("TRANSFER_FAILED", `the control plane answered ${response.statusCode}`);
   }
 
-  #open(grant: string, method: string, headers: http.OutgoingHttpHeaders): http.ClientRequest {
+  #open(
+    grant: string,
+    method: string,
+    headers: http.OutgoingHttpHeaders,
+    agent = this.#agent,
+  ): http.ClientRequest {
     const url = `${this.#url}/agent/transfers/${grant}`;
-    const request = this.#request(url, { method, headers, agent: this.#agent });
+    const request = this.#request(url, { method, headers, agent });
     request.once("timeout", () => request.destroy(new Error("the connection is silent")));
     return request;
   }

@@ -26,7 +26,7 @@ import {
   watchGuest,
   writeToGuest,
 } from "./guest-transfers.ts";
-import { openHostFile } from "./host-paths.ts";
+import { openHostPath } from "./host-paths.ts";
 import { LineReader } from "./line-reader.ts";
 import type { Log } from "./log.ts";
 
@@ -126,8 +126,9 @@ export class FileCalls {
     session: GuestFiles,
     { source, ...params }: WriteParams & { source: string },
   ): Promise<WrittenFile> {
-    const { stream, size } = await openHostFile(this.#importDirs, source);
-    return writeToGuest(session, { ...params, size }, stream);
+    const opened = await openHostPath(this.#importDirs, source);
+    if (opened.type === "directory") return untarToGuest(session, params, opened.stream);
+    return writeToGuest(session, { ...params, size: opened.size }, opened.stream);
   }
 
   async #watch(

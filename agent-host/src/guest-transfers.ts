@@ -4,12 +4,14 @@
  *
  * @module
  */
+import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SandbarError } from "@sandbar/shared";
 import { z } from "zod";
+import { pump } from "./raw-body.ts";
 import type { TransferSockets } from "./transfer-sockets.ts";
 
 /** Neither end moved a byte for so long: whoever reads or writes has gone, or might as well have. */
@@ -100,7 +102,7 @@ export async function tarFromGuest(
   const expected = guest.transfers.expect();
   try {
     const answer = guest.call("fs.tar", { ...params, transfer: expected.id }, Number.POSITIVE_INFINITY);
-    const socket = await winner(expected.socket, answer);
+    const socket = await dialled(expected.socket, answer);
     return outOf(socket, async (count) => TarredSchema.parse(await answer).size === count);
   } catch (error) {
     expected.cancel();
@@ -150,12 +152,12 @@ async function into(
   try {
     expected = guest.transfers.expect();
     answer = guest.call(method, { ...params, transfer: expected.id }, Number.POSITIVE_INFINITY);
-    const socket = await winner(expected.socket, answer);
+    const socket = await dialled(expected.socket, answer);
     stallsAfter(socket);
     // What the guest says here only proves that it could say it.
     socket.resume();
     // The end of the pipeline half-closes; an error closes both ways, which is how the guest tells them apart.
-    await pipeline(source, socket);
+    await (source instanceof IncomingMessage ? pump(source, socket) : pipeline(source, socket));
     return WrittenSchema.parse(await answer);
   } catch (error) {
     expected?.cancel();
@@ -170,7 +172,7 @@ async function into(
 }
 
 /** The connection, unless the guest refuses first. */
-async function winner(socket: Promise<Socket>, answer: Promise<unknown>): Promise<Socket> {
+export async function dialled(socket: Promise<Socket>, answer: Promise<unknown>): Promise<Socket> {
   answer.catch(() => {});
   return Promise.race([socket, answer.then(() => socket)]);
 }

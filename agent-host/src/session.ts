@@ -17,6 +17,7 @@ import type { Config } from "./config.ts";
 import { Execution, type ExecutionHost } from "./execution.ts";
 import type { GuestHello } from "./guest-channel.ts";
 import type { ExecutionRow, Journal, SessionRow } from "./journal.ts";
+import { LeftArtifacts } from "./left-artifacts.ts";
 import type { Log } from "./log.ts";
 import { tableError } from "./outcome.ts";
 import type { PooledBox } from "./pooled-box.ts";
@@ -27,7 +28,7 @@ import { SessionGuest } from "./session-guest.ts";
 import { SessionReports } from "./session-reports.ts";
 import { SessionStart } from "./session-start.ts";
 import type { SettledOutcomes } from "./settled-outcomes.ts";
-import { sessionFolder } from "./storage.ts";
+import { sessionFiles, sessionFolder } from "./storage.ts";
 import type { TransferSockets } from "./transfer-sockets.ts";
 
 /** What the guest wrote before its container died is read first. */
@@ -300,9 +301,30 @@ export class Session implements ExecutionHost, ExecutionsHost {
   async #saveArtifacts(): Promise<void> {
     for (let waited = 0; this.#adopted && !this.#guest.hello && waited < LAST_HELLO_MS; waited += 20)
       await new Promise((resolve) => setTimeout(resolve, 20));
-    if (!this.#guest.hello) return;
+    if (!this.#guest.hello) {
+      await this.#saveLeftArtifacts();
+      return;
+    }
     this.executions.closeContexts();
     await this.#context.artifacts.takeLast(this, this.#leaving.signal);
+  }
+
+  /** Of a sandbox whose guest cannot be asked any more; what became of them, in words. */
+  async #saveLeftArtifacts(): Promise<string | null> {
+    const { config, containers, artifacts } = this.#context;
+    const folder = new LeftArtifacts(sessionFiles(config, this.row));
+    const leave = setTimeout(() => this.#leaving.abort(), LAST_ARTIFACTS_MS);
+    try {
+      if ((await folder.scan()).length === 0) return null;
+      // Whatever still runs in there must not write any more.
+      if (this.container) await containers.remove(this.container);
+      return await artifacts.takeLeft(this, folder, await folder.scan(), this.#leaving.signal);
+    } catch (error) {
+      this.#log.warn({ err: error }, "could not look for what a dead sandbox left");
+      return null;
+    } finally {
+      clearTimeout(leave);
+    }
   }
 
   /** The container ended by itself, or was found gone. */
@@ -315,8 +337,12 @@ export class Session implements ExecutionHost, ExecutionsHost {
     this.#log.warn({ reason }, "container died");
     if (this.#guest.hello) await new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS));
     this.executions.end(reason, false);
+    const saved = await this.#saveLeftArtifacts();
+    // More may have come while that took its time.
+    this.executions.end(reason, false);
     void this.#destroy();
-    this.#reports.set({ state: "died", error: tableError("CONTAINER_DIED", reason) });
+    const told = saved ? `${reason}; ${saved}` : reason;
+    this.#reports.set({ state: "died", error: tableError("CONTAINER_DIED", told) });
   }
 
   /** The sandbox does not obey: its container ends, and everything in it. */

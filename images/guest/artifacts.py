@@ -75,7 +75,7 @@ class Artifacts:
         entries.sort(key=lambda entry: entry["path_b64"])
         return entries, False
 
-    def settle(self, params: dict, _answer) -> dict:
+    def settle(self, params: dict) -> dict:
         """Removes what is safe elsewhere if it is unchanged, and remembers what was refused for good."""
         removed = 0
         for path, mark in _named(params.get("remove")):
@@ -96,10 +96,10 @@ ARTIFACTS = Artifacts()
 def read(dialer, params: dict, answer) -> dict:
     """For each entry a line, `{"size"}` or `{"skip"}`; then that many bytes; then `+`, or `-` when it changed meanwhile."""
     entries = _named(params["entries"])
-    busy = _open_for_writing()
     buffer = bytearray()
     with dialer.dial(str(params["transfer"])) as sock:
         answer({})
+        busy = _open_for_writing()
         for path, mark in entries:
             try:
                 fd = _open(path)

@@ -40,6 +40,7 @@ def register(loop, socket_path: str, token) -> None:
             "fs.watch": streaming(watches.watch, watching),
             "artifacts.scan": quickly(artifacts.ARTIFACTS.scan_call),
             "artifacts.read": streaming(artifacts.read),
-            "artifacts.settle": quickly(artifacts.ARTIFACTS.settle),
+            # On the loop itself, so that whatever the daemon sends next finds the files gone.
+            "artifacts.settle": lambda _guest, params, reply: reply(artifacts.ARTIFACTS.settle(params)),
         }
     )

@@ -29,7 +29,13 @@ def describe(path: bytes, follow: bool = False) -> dict:
 
 
 def status(params: dict, _answer) -> dict:
-    return describe(paths.tidy(paths.resolve(params)), params.get("follow") is True)
+    """`readable`: for somebody who would read it, so what cannot be read is refused in the same words."""
+    path, follow = paths.tidy(paths.resolve(params)), params.get("follow") is True
+    if params.get("readable") is True:
+        found = os.stat(path, follow_symlinks=follow)
+        if not stat.S_ISDIR(found.st_mode):
+            paths.must_be_file(found)
+    return describe(path, follow)
 
 
 def listing(params: dict, _answer) -> dict:

@@ -84,6 +84,7 @@ def must_be_file(status: os.stat_result) -> None:
         raise CallError("NOT_A_FILE", "files of /proc and /sys are read by code, not as files")
 
 
+_KERNEL_FILESYSTEMS = ("proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "bpf")
 _kernel_devices = None
 
 
@@ -91,13 +92,14 @@ def kernel_devices() -> "set[int]":
     """Opened by process 1, /proc/self would be process 1's own memory."""
     global _kernel_devices
     if _kernel_devices is None:
-        _kernel_devices = set()
-        for folder in ("/proc", "/sys"):
-            try:
-                _kernel_devices.add(os.stat(folder).st_dev)
-            except OSError:
-                pass
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+            _kernel_devices = {_device(line) for line in mounts if line.partition(" - ")[2].split(" ")[0] in _KERNEL_FILESYSTEMS}
     return _kernel_devices
+
+
+def _device(mount: str) -> int:
+    major, minor = mount.split(" ")[2].split(":")
+    return os.makedev(int(major), int(minor))
 
 
 def named(path: bytes, key: str = "path") -> dict:

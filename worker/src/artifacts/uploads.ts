@@ -77,7 +77,14 @@ export async function finishUpload(
   const { sha256, size, key, upload } = wanted;
   requireOwnKey(tenant, key);
   const parts = wanted.parts.map(({ part, etag }) => ({ partNumber: part, etag }));
-  const object = await resume(env, key, upload).complete(parts);
+  const object = await resume(env, key, upload)
+    .complete(parts)
+    .catch(async (error) => {
+      // Completed by an earlier request whose answer was lost.
+      const complete = await env.BLOBS.head(key);
+      if (!complete) throw error;
+      return complete;
+    });
   // The parts' checksums say nothing about the whole, so it is read once.
   const digest = object.size === size ? await digestOf(env, key) : null;
   if (digest !== sha256) {

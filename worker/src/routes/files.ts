@@ -51,7 +51,8 @@ export function fileRoutes(app: App): void {
       const session = callersSession(c, id);
       const path = pathParams(c.req.valid("query"));
       if (c.req.method === "HEAD") {
-        const entry = unwrap(await session.ask("files.stat", { ...path, follow: true })) as FileEntry;
+        const asked = { ...path, follow: true, readable: true };
+        const entry = unwrap(await session.ask("files.stat", asked)) as FileEntry;
         return head(path, entry) as never;
       }
       const range = rangeParams(c);

@@ -32,7 +32,7 @@ export function importRoutes(app: App): void {
       summary: "Bring files into a session",
       description:
         "Each from text or base64 (`content`), another session of yours (`session_id` and `path`; a folder comes with all it has), " +
-        "an artifact (`artifact_id`), or a path of the host that its operator allows (`source`). One that fails does not stop the others.",
+        "an artifact (`artifact_id`), or a file or folder of the host that its operator allows (`source`). One that fails does not stop the others.",
       security: secured,
       request: { params: SessionParams, body: body(ImportRequestSchema) },
       responses: {

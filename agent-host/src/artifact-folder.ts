@@ -1,0 +1,22 @@
+/** @module Where artifacts lie until they are safe: in a sandbox, or in what one left behind. */
+import type { ArtifactEntry } from "@sandbar/shared";
+import type { PushFile } from "./artifact-push.ts";
+
+export interface Found {
+  readonly entry: ArtifactEntry;
+  readonly name: string;
+}
+
+export interface Settled {
+  /** Safe elsewhere: to be removed, if unchanged. */
+  readonly remove?: ArtifactEntry[];
+  /** Not to be named again until they change. */
+  readonly refused?: ArtifactEntry[];
+}
+
+export interface ArtifactFolder {
+  scan(): Promise<ArtifactEntry[]>;
+  /** Each whole or not at all. Small files are held in memory, large ones can be read again. */
+  read(group: readonly Found[], skip: (found: Found, reason: string) => void): Promise<Map<PushFile, Found>>;
+  settle(entries: Settled): Promise<void>;
+}

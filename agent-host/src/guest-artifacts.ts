@@ -1,0 +1,114 @@
+/** @module Artifacts in a running sandbox: its guest finds them, sends many in one stream, and removes them. */
+import { createHash } from "node:crypto";
+import type { Socket } from "node:net";
+import {
+  type ArtifactEntry,
+  ArtifactEntrySchema,
+  mediaTypeOf,
+  SandbarError,
+  SMALL_BLOB_BYTES,
+} from "@sandbar/shared";
+import { z } from "zod";
+import type { ArtifactFolder, Found, Settled } from "./artifact-folder.ts";
+import { artifactVersion } from "./artifact-name.ts";
+import type { PushFile } from "./artifact-push.ts";
+import { ByteSource } from "./byte-source.ts";
+import { dialled, type GuestFiles, readFromGuest } from "./guest-transfers.ts";
+
+const ANSWER_MS = 60_000;
+const STALL_MS = 60_000;
+const HEADER_LINE_BYTES = 4096;
+
+const HeaderSchema = z.union([
+  z.object({ size: z.number().int().nonnegative() }),
+  z.object({ skip: z.string().max(1000) }),
+]);
+
+const ScanSchema = z.object({
+  artifacts: z.array(ArtifactEntrySchema).max(10_000),
+  artifacts_more: z.boolean(),
+});
+
+export class GuestArtifacts implements ArtifactFolder {
+  readonly #guest: GuestFiles;
+
+  constructor(guest: GuestFiles) {
+    this.#guest = guest;
+  }
+
+  async scan(): Promise<ArtifactEntry[]> {
+    return ScanSchema.parse(await this.#guest.call("artifacts.scan", {})).artifacts;
+  }
+
+  async read(
+    group: readonly Found[],
+    skip: (found: Found, reason: string) => void,
+  ): Promise<Map<PushFile, Found>> {
+    const read = new Map<PushFile, Found>();
+    const stream = await openBundle(this.#guest, group);
+    try {
+      const source = new ByteSource(stream);
+      for (const found of group) {
+        const { entry, name } = found;
+        const header = HeaderSchema.parse(JSON.parse(await source.line(HEADER_LINE_BYTES)));
+        if ("skip" in header) {
+          skip(found, header.skip);
+          continue;
+        }
+        if (header.size !== entry.size) throw new Error("the guest sent another file than asked for");
+        const hash = createHash("sha256");
+        const held: Buffer[] = [];
+        for await (const piece of source.pieces(entry.size)) {
+          hash.update(piece);
+          if (entry.size <= SMALL_BLOB_BYTES) held.push(piece);
+        }
+        if ((await source.exactly(1)).toString() !== "+") {
+          skip(found, "it changed while it was read: left for the next execution");
+          continue;
+        }
+        const file: PushFile = {
+          name,
+          size: entry.size,
+          sha256: hash.digest("hex"),
+          mime: mediaTypeOf(name),
+          version: artifactVersion(entry),
+          content: entry.size <= SMALL_BLOB_BYTES ? held : again(this.#guest, entry),
+        };
+        read.set(file, found);
+      }
+    } finally {
+      stream.destroy();
+    }
+    return read;
+  }
+
+  /** The guest does it before anything that it is told later. */
+  async settle(entries: Settled): Promise<void> {
+    await this.#guest.call("artifacts.settle", { ...entries });
+  }
+}
+
+/** Whatever changes before it is read again, the hash tells. */
+function again(guest: GuestFiles, entry: ArtifactEntry) {
+  const path = Buffer.concat([Buffer.from("artifacts/"), Buffer.from(entry.path_b64, "base64")]);
+  return async (offset: number, length: number) =>
+    (await readFromGuest(guest, { path_b64: path.toString("base64"), offset, length })).stream;
+}
+
+async function openBundle(guest: GuestFiles, group: readonly Found[]): Promise<Socket> {
+  const expected = guest.transfers.expect();
+  try {
+    const entries = group.map(({ entry }) => entry);
+    const socket = await dialled(
+      expected.socket,
+      guest.call("artifacts.read", { entries, transfer: expected.id }, ANSWER_MS),
+    );
+    socket.setTimeout(STALL_MS, () =>
+      socket.destroy(new SandbarError("TRANSFER_FAILED", `no byte moved for ${STALL_MS / 1000} s`)),
+    );
+    return socket;
+  } catch (error) {
+    expected.cancel();
+    throw error;
+  }
+}
