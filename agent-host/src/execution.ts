@@ -105,6 +105,13 @@ export class Execution {
   }
 
   start(): void {
+    const max = this.#host.config.maxima.timeout_s;
+    if (this.row.command.timeout_ms > max * 1000) {
+      // Another limit than the one asked for would come as a surprise, hours later.
+      const detail = `timeout_s: ${this.row.command.timeout_ms / 1000} is above this host's maximum of ${max}`;
+      this.#finish(outcomeOfUnstarted("error", "LIMIT_EXCEEDED", detail, Date.now()));
+      return;
+    }
     const { execution, context, language, code, env, stdin } = this.row.command;
     this.#sent = this.#host.toGuest({
       type: "run",
@@ -273,7 +280,7 @@ export class Execution {
 
   #started(): void {
     const now = Date.now();
-    const timeout = this.#timeoutMs();
+    const timeout = this.row.command.timeout_ms;
     this.row.state = "started";
     this.row.started_at = now;
     this.row.deadline = now + timeout;
@@ -340,15 +347,11 @@ export class Execution {
     return {
       asked: this.row.asked,
       killed: this.row.killed,
-      timeoutMs: this.#timeoutMs(),
+      timeoutMs: this.row.command.timeout_ms,
       storage: this.#host.storage,
       startedAt: this.row.started_at,
       finishedAt: Date.now(),
     };
-  }
-
-  #timeoutMs(): number {
-    return Math.min(this.row.command.timeout_ms, this.#host.config.maxima.timeout_s * 1000);
   }
 
   #arm(ms: number, then: () => void): void {

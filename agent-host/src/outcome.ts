@@ -116,7 +116,7 @@ export function outcomeOfContainerDeath(reason: string, ending: Ending): Outcome
 
 /** The code never reached a kernel. */
 export function outcomeOfUnstarted(
-  status: "interrupted" | "died",
+  status: "interrupted" | "died" | "error",
   code: ErrorCode,
   detail: string,
   finishedAt: number,

@@ -208,6 +208,17 @@ describe("code that does not end well", () => {
     expect((await daemon.outcome(daemon.run(session, "y"))).text).toBe("7");
   });
 
+  it("is refused with a time limit above the host's maximum, rather than given a shorter one", async () => {
+    const outcome = await daemon.outcome(daemon.run(session, "z = 1", 86_400_001));
+    expect(outcome).toMatchObject({
+      status: "error",
+      error: { name: "LIMIT_EXCEEDED", value: expect.stringContaining("maximum of 86400") },
+      state: { variables: "kept", files: "kept" },
+      started_at: null,
+    });
+    expect((await daemon.outcome(daemon.run(session, "'z' in globals()"))).text).toBe("False");
+  });
+
   it("is killed when it swallows the interrupt, and the session lives on", async () => {
     const stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass";
     const outcome = await daemon.outcome(daemon.run(session, stubborn, 300));

@@ -3,6 +3,7 @@ import { newId } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "./app-env.ts";
 import { authenticated, requireScope } from "./auth.ts";
+import { drain } from "./drain.ts";
 import { jsonBody } from "./json-body.ts";
 import { type App, newApp } from "./openapi.ts";
 import { onError, problem } from "./problem.ts";
@@ -43,6 +44,8 @@ export function createApp(): App {
     c.header("X-Request-Id", requestId);
     c.header("X-Content-Type-Options", "nosniff");
     await next();
+    // Before the answer: after it the runtime closes a connection whose request is not at its end.
+    if (c.res.status >= 400 && !c.req.raw.bodyUsed) await drain(c.req.raw.body);
     // A handler's own Response lacks them, and a WebSocket's answer has no headers that could be changed.
     if (c.res.status === 101 || c.res.headers.has("X-Request-Id")) return;
     c.header("X-Request-Id", requestId);

@@ -5,13 +5,7 @@ import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
 import type { AppEnv } from "./app-env.ts";
 
-/** More than this costs more than a new connection. */
-const DRAIN_LIMIT_BYTES = 8 * 1024 * 1024;
-
 export function problem(c: Context<AppEnv>, failure: Failure, headers?: Record<string, string>): Response {
-  // A connection with unread bytes cannot be kept alive.
-  const { body, bodyUsed } = c.req.raw;
-  if (body && !bodyUsed && !body.locked) c.executionCtx.waitUntil(drain(body));
   const document = toProblem(failure, c.get("requestId"));
   return c.body(JSON.stringify(document), document.status as 400, {
     "Content-Type": "application/problem+json",
@@ -21,18 +15,6 @@ export function problem(c: Context<AppEnv>, failure: Failure, headers?: Record<s
     ...(failure.code === "UNAUTHENTICATED" ? { "WWW-Authenticate": "Bearer" } : {}),
     ...headers,
   });
-}
-
-async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
-  let length = 0;
-  try {
-    for await (const chunk of body) {
-      length += chunk.byteLength;
-      if (length > DRAIN_LIMIT_BYTES) return;
-    }
-  } catch {
-    // The caller has gone, and the connection with it.
-  }
 }
 
 export function onError(error: unknown, c: Context<AppEnv>): Response {

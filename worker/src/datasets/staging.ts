@@ -17,10 +17,10 @@ import { openArtifactBlob } from "../artifacts/artifact-source.ts";
 import { maxBodyBytes } from "../artifacts/settings.ts";
 import { findArtifact } from "../db/artifacts.ts";
 import { type SourceRow, sourcesFor } from "../db/dataset-sources.ts";
+import { drain } from "../drain.ts";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
 import { newSecret } from "../tokens.ts";
-import { drain } from "../transfer/joint.ts";
 import { transferObject } from "../transfer/transfers.ts";
 import { unseal } from "./sealed.ts";
 

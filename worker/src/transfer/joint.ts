@@ -5,9 +5,7 @@
  * @module
  */
 import { SandbarError } from "@sandbar/shared";
-
-/** Of a body that nobody wants any more: less than this is read to its end, so that the connection can be kept. */
-const DRAIN_BYTES = 4 * 1024 * 1024;
+import { drain } from "../drain.ts";
 
 export type Side = "client" | "agent";
 
@@ -137,21 +135,5 @@ export class Joint {
     } finally {
       reader.releaseLock();
     }
-  }
-}
-
-export async function drain(body: Bytes | null): Promise<void> {
-  if (!body || body.locked) return;
-  const reader = body.getReader();
-  let left = DRAIN_BYTES;
-  try {
-    while (left > 0) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      left -= value.byteLength;
-    }
-    await reader.cancel();
-  } catch {
-    // It was cut, which is all the same now.
   }
 }

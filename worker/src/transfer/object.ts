@@ -5,9 +5,10 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
+import { drain } from "../drain.ts";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
-import { drain, Joint, type Side, type TransferPlan } from "./joint.ts";
+import { Joint, type Side, type TransferPlan } from "./joint.ts";
 
 const UNUSED_MS = 60_000;
 const TOUCH_MS = 60_000;
