@@ -19,7 +19,7 @@ for i in range(100): open(f"/session/artifacts/{i}.bin", "wb").write(os.urandom(
 ];
 
 const ROUNDS = 6;
-const WARM_UP = 30;
+const WARM_UP = 100;
 
 export async function benchArtifacts(client: Client): Promise<string[][]> {
   const { id } = await client.create();
