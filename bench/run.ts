@@ -33,10 +33,7 @@ const PARTS: Record<string, Part> = {
   ],
   throughput: async (_, client) => [
     "### Many at once",
-    table(
-      ["what", "cells/s"],
-      [["32 clients over 8 sessions, 10 s", (await benchThroughput(client)).toFixed(0)]],
-    ),
+    table(["what", "cells/s, median", "worst", "best"], await benchThroughput(client)),
   ],
   sessions: async (stack, client) => {
     const sessions = await benchSessions(client);

@@ -16,6 +16,7 @@ import {
   refused,
   secured,
 } from "../openapi.ts";
+import type { StoredRecord } from "../session/journal.ts";
 import { canonical } from "../session/spec.ts";
 import { sha256Hex } from "../tokens.ts";
 import { linkBase } from "./artifacts.ts";
@@ -39,6 +40,12 @@ function executionId(eid: string): string {
 
 const linked = (c: Context<AppEnv>, execution: Execution) =>
   executionWithLinks(c.env, linkBase(c), execution);
+
+/** As it is stored; only artifacts have links to add. */
+async function finished(c: Context<AppEnv>, { json, artifacts }: StoredRecord) {
+  if (artifacts > 0) return c.json(await linked(c, JSON.parse(json) as Execution), 200);
+  return c.body(json, 200, { "Content-Type": "application/json" }) as never;
+}
 
 export function executionRoutes(app: App): void {
   app.openapi(
@@ -80,8 +87,7 @@ export function executionRoutes(app: App): void {
         idempotency_key: key,
         digest: key === null ? "" : await sha256Hex(canonical(request)),
       };
-      if (!streams && !prefersAsync(c))
-        return c.json(await linked(c, unwrap(await session.run(submission))), 200);
+      if (!streams && !prefersAsync(c)) return finished(c, unwrap(await session.run(submission)));
       const execution = unwrap(await session.submit(submission));
       const location = `/v1/sessions/${id}/executions/${execution.id}`;
       if (streams) {

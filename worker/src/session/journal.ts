@@ -28,6 +28,13 @@ export interface ExecutionRow {
 
 type NewRow = Pick<ExecutionRow, "id" | "context" | "language" | "state" | "digest" | "queued_at">;
 
+/** A terminal record. */
+export interface StoredRecord {
+  readonly json: string;
+  /** How many it names. */
+  readonly artifacts: number;
+}
+
 export interface EventBatch {
   readonly first: number;
   readonly last: number;
@@ -63,7 +70,7 @@ const RECENT_RECORD_CHARS = 64 * 1024;
  */
 export class Journal {
   readonly #sql: SqlStorage;
-  readonly #recent = new Map<string, Execution>();
+  readonly #recent = new Map<string, StoredRecord>();
   /** Requests that wait and are in memory only. */
   readonly #held = new Map<string, string>();
   #openRows: Map<string, ExecutionRow> | null = null;
@@ -262,18 +269,26 @@ export class Journal {
       this.#sql.exec("UPDATE executions SET request = '' WHERE id = ?", row.id);
     this.#open().delete(row.id);
     if (json.length > RECENT_RECORD_CHARS) return;
-    this.#recent.set(row.id, record);
+    this.#recent.set(row.id, { json, artifacts: record.artifacts.length });
     if (this.#recent.size > RECENT_RECORDS) this.#recent.delete(this.#recent.keys().next().value!);
   }
 
   /** Null while it is open, and when there is none. */
   record(id: string): Execution | null {
+    const stored = this.stored(id);
+    return stored && JSON.parse(stored.json);
+  }
+
+  /** The same as its JSON, for whoever only passes it on. */
+  stored(id: string): StoredRecord | null {
     const recent = this.#recent.get(id);
     if (recent) return recent;
     const row = this.#sql
       .exec<{ record: string | null }>("SELECT record FROM executions WHERE id = ? AND state = 'done'", id)
       .toArray()[0];
-    return row ? JSON.parse(loadText(this.#sql, `${id}/record`, row.record)) : null;
+    if (!row) return null;
+    const json = loadText(this.#sql, `${id}/record`, row.record);
+    return { json, artifacts: (JSON.parse(json) as Execution).artifacts.length };
   }
 
   /** Keeps the newest logs within bounds, then the newest records; what is open is never touched. */

@@ -23,7 +23,7 @@ import { hostObject } from "../rpc.ts";
 import { newContext } from "./contexts.ts";
 import { executionSource, sessionSource } from "./events.ts";
 import { Executions, type ReportAnswer, type Submission } from "./executions.ts";
-import { Journal } from "./journal.ts";
+import { Journal, type StoredRecord } from "./journal.ts";
 import { Lifecycle, type NewSession, SESSION_TOPIC } from "./lifecycle.ts";
 import { hasEnded } from "./machine.ts";
 import { Outgoing } from "./outgoing.ts";
@@ -97,14 +97,14 @@ export class SessionObject extends DurableObject<Env> {
     });
   }
 
-  /** Submits and waits for the terminal record. */
-  async run(submission: Submission): Promise<Answer<Execution>> {
+  /** Submits and waits for the terminal record, as JSON: most callers only pass it on. */
+  async run(submission: Submission): Promise<Answer<StoredRecord>> {
     return this.#with(async (session) => {
       const accepted = await this.#executions.submit(session, submission, true);
       if ("failure" in accepted) return accepted;
       const id = accepted.value;
       while (this.#journal.findOpen(id)) await this.#signal.wait(id);
-      const record = this.#journal.record(id);
+      const record = this.#journal.stored(id);
       return record ? ok(record) : refuse("NOT_FOUND", "No such execution");
     });
   }
