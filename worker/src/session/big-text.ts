@@ -6,7 +6,7 @@ const PART_CHARS = 400_000;
 export const BIG_TEXT_SCHEMA =
   "CREATE TABLE big_text (owner TEXT NOT NULL, part INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (owner, part))";
 
-export const isBig = (text: string) => text.length > PART_CHARS;
+export const isBig = (text: { length: number }) => text.length > PART_CHARS;
 
 /** The text itself when it fits into its row, else null after its parts were written. */
 export function saveText(sql: SqlStorage, owner: string, text: string): string | null {

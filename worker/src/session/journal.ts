@@ -74,6 +74,8 @@ export class Journal {
   /** Requests that wait and are in memory only. */
   readonly #held = new Map<string, string>();
   #openRows: Map<string, ExecutionRow> | null = null;
+  /** Of what has ended, the oldest first; after a reset also some that were deleted already. */
+  #logs: { id: string; length: number }[] | null = null;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -268,6 +270,7 @@ export class Journal {
     else if (request.length > KEEP_REQUEST_CHARS)
       this.#sql.exec("UPDATE executions SET request = '' WHERE id = ?", row.id);
     this.#open().delete(row.id);
+    if (row.event_bytes > 0) this.#logs?.push({ id: row.id, length: row.event_bytes });
     if (json.length > RECENT_RECORD_CHARS) return;
     this.#recent.set(row.id, { json, artifacts: record.artifacts.length });
     if (this.#recent.size > RECENT_RECORDS) this.#recent.delete(this.#recent.keys().next().value!);
@@ -293,29 +296,38 @@ export class Journal {
 
   /** Keeps the newest logs within bounds, then the newest records; what is open is never touched. */
   prune(limits: { logBytes: number; logs: number; records: number }): void {
-    let bytes = 0;
-    let logs = 0;
-    const withLog = this.#sql
-      .exec<{ id: string; event_bytes: number }>(
-        "SELECT id, event_bytes FROM executions WHERE state = 'done' AND event_bytes > 0 ORDER BY ordinal DESC",
+    this.#logs ??= this.#sql
+      .exec<{ id: string; length: number }>(
+        "SELECT id, event_bytes AS length FROM executions WHERE state = 'done' AND event_bytes > 0 ORDER BY ordinal",
       )
       .toArray();
-    for (const row of withLog) {
-      bytes += row.event_bytes;
-      logs++;
-      if (bytes <= limits.logBytes && logs <= limits.logs) continue;
-      this.#sql.exec("DELETE FROM events WHERE execution = ?", row.id);
+    let bytes = this.#logs.reduce((sum, { length }) => sum + length, 0);
+    let count = 0;
+    while (bytes > limits.logBytes || this.#logs.length - count > limits.logs)
+      bytes -= this.#logs[count++]!.length;
+    const over = this.#logs.splice(0, count);
+    if (over.length > 0)
       this.#sql.exec(
-        "DELETE FROM big_text WHERE owner >= ? AND owner < ?",
-        `${row.id}/events/`,
-        `${row.id}/events0`,
+        "DELETE FROM events WHERE execution IN (SELECT value FROM json_each(?))",
+        JSON.stringify(over.map(({ id }) => id)),
       );
-      this.#sql.exec("UPDATE executions SET event_bytes = 0 WHERE id = ?", row.id);
-    }
+    for (const { id } of over.filter(isBig))
+      this.#sql.exec("DELETE FROM big_text WHERE owner >= ? AND owner < ?", `${id}/events/`, `${id}/events0`);
+    this.#pruneRecords(limits.records);
+  }
+
+  #pruneRecords(limit: number): void {
+    // Their numbers are nearly without gaps, and counting the rows takes much longer.
+    const { most } = this.#sql
+      .exec<{ most: number | null }>(
+        "SELECT max(ordinal) - (SELECT min(ordinal) FROM executions) AS most FROM executions",
+      )
+      .one();
+    if ((most ?? 0) < limit) return;
     const old = this.#sql
       .exec<{ id: string }>(
         "SELECT id FROM executions WHERE state = 'done' ORDER BY ordinal DESC LIMIT -1 OFFSET ?",
-        limits.records,
+        limit,
       )
       .toArray();
     for (const { id } of old) {
