@@ -9,12 +9,9 @@
  */
 import type { Command } from "@sandbar/shared";
 import { type Answer, refuse } from "../answer.ts";
-import type { Env } from "../env.ts";
+import { type Env, leaseTimes } from "../env.ts";
 import { hostObject } from "../rpc.ts";
 import type { Records } from "./record.ts";
-
-/** A host that spoke this recently need not be asked whether it can be reached. */
-const FRESH_MS = 10_000;
 
 export interface Envelope {
   /** Names the command's purpose: sending it again while it waits in the outbox changes nothing. */
@@ -71,7 +68,8 @@ export class Outgoing {
   }
 
   async hostIsReachable(): Promise<boolean> {
-    if (Date.now() - this.#heardAt < FRESH_MS) return true;
+    // Silence shorter than this says nothing yet.
+    if (Date.now() - this.#heardAt < leaseTimes(this.#env).heartbeat) return true;
     const host = this.#records.session?.host_id;
     return host ? hostObject(this.#env, host).isReachable() : false;
   }
