@@ -4,10 +4,11 @@ import { createServer, type Server } from "node:http";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { mountsBelow } from "@sandbar/agent-host/src/host-traces.ts";
 import type { Session } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./fixtures/client.ts";
-import { docker, mountsBelow, REPO, Stack } from "./fixtures/stack.ts";
+import { docker, REPO, Stack } from "./fixtures/stack.ts";
 
 let stack: Stack;
 let client: Client;

@@ -1,25 +1,25 @@
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalServer, startLocalServer } from "@sandbar/worker/local/server.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "./fixtures/client.ts";
-import { docker, eventually, freePort, mountsBelow, REPO } from "./fixtures/stack.ts";
+import { end, eventually, freePort, REPO, removeHost } from "./fixtures/stack.ts";
 
 /** In this file the control plane runs inside the test, whose Miniflare handle can evict objects. */
 describe("eviction of both objects in mid-cell", () => {
   const home = mkdtempSync(join(tmpdir(), "sandbar-test-"));
   let server: LocalServer;
   let client: Client;
-  let agent: ReturnType<typeof spawn>;
-  let hostId: string;
+  let agent: ChildProcess | null = null;
+  let hostId = "";
 
   beforeAll(async () => {
     server = await startLocalServer({ home, host: "127.0.0.1", port: await freePort(), vars: {} });
     client = new Client(server.url, readFileSync(server.keyFile, "utf8").trim());
     const { token } = await client.ok<{ token: string }>("POST", "/v1/hosts/enrollments");
-    const env = { ...process.env, SANDBAR_HOME: home, SANDBAR_URL: server.url };
+    const env = { ...process.env, SANDBAR_HOME: home, SANDBAR_URL: server.url, SANDBAR_POOL_SIZE: "0" };
     execFileSync(process.execPath, [join(REPO, "agent-host/src/main.ts"), "join", server.url, token], {
       env,
       stdio: "pipe",
@@ -33,14 +33,10 @@ describe("eviction of both objects in mid-cell", () => {
     );
   });
   afterAll(async () => {
-    agent?.kill("SIGTERM");
-    await new Promise((resolve) => agent?.once("exit", resolve));
+    await end(agent, "SIGTERM");
     await client?.close();
     await server?.close();
-    const own = await docker.listContainers({ all: true, filters: { label: [`sandbar.host=${hostId}`] } });
-    for (const { Id } of own) await docker.getContainer(Id).remove({ force: true });
-    for (const path of mountsBelow(home).toReversed()) execFileSync("umount", ["-l", path]);
-    rmSync(home, { recursive: true, force: true });
+    await removeHost(hostId, home);
   });
 
   for (const webSockets of ["hibernate", "close"] as const)

@@ -7,7 +7,7 @@ import type { ImportResult } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./fixtures/client.ts";
 import { FileClient } from "./fixtures/files.ts";
-import { docker, eventually, mountsBelow, REPO, Stack } from "./fixtures/stack.ts";
+import { end, eventually, REPO, removeHost, Stack } from "./fixtures/stack.ts";
 
 describe("files come from anywhere that the caller may read, and from nowhere else", () => {
   let stack: Stack;
@@ -115,7 +115,7 @@ describe("files come from anywhere that the caller may read, and from nowhere el
   it("copies between hosts", async () => {
     const home = mkdtempSync(join(tmpdir(), "sandbar-host-two-"));
     const { token } = await client.ok<{ token: string }>("POST", "/v1/hosts/enrollments");
-    const env = { ...process.env, SANDBAR_HOME: home, SANDBAR_URL: stack.url };
+    const env = { ...process.env, SANDBAR_HOME: home, SANDBAR_URL: stack.url, SANDBAR_POOL_SIZE: "0" };
     const main = join(REPO, "agent-host/src/main.ts");
     execFileSync(process.execPath, [main, "join", stack.url, token], { env, stdio: "pipe" });
     const { host_id } = JSON.parse(readFileSync(join(home, "host/identity.json"), "utf8"));
@@ -140,13 +140,9 @@ describe("files come from anywhere that the caller may read, and from nowhere el
       ]);
       expect(back).toMatchObject({ ok: true, sha256: sha256(bytes) });
     } finally {
-      second.kill("SIGKILL");
+      await end(second, "SIGKILL");
       await client.call("DELETE", `/v1/hosts/${host_id}`);
-      const filters = { label: [`sandbar.host=${host_id}`] };
-      for (const { Id } of await docker.listContainers({ all: true, filters }))
-        await docker.getContainer(Id).remove({ force: true });
-      for (const path of mountsBelow(home).toReversed()) execFileSync("umount", ["-l", path]);
-      rmSync(home, { recursive: true, force: true });
+      await removeHost(host_id, home);
     }
   });
 

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
+import { mountsBelow, unmountBelow } from "@sandbar/agent-host/src/host-traces.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./fixtures/client.ts";
-import { docker, eventually, mountsBelow, REPO, Stack } from "./fixtures/stack.ts";
+import { docker, eventually, REPO, Stack } from "./fixtures/stack.ts";
 
 let stack: Stack;
 let client: Client;
@@ -30,8 +31,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stack?.close();
-  for (const mount of mountsBelow(datasets).toReversed()) execFileSync("umount", ["-l", mount]);
-  execFileSync("umount", [datasets]);
+  await unmountBelow(datasets);
+  execFileSync("umount", ["-l", datasets]);
   rmSync(datasets, { recursive: true });
 });
 

@@ -3,10 +3,11 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
+import { mountsBelow } from "@sandbar/agent-host/src/host-traces.ts";
 import type { Session } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./fixtures/client.ts";
-import { docker, eventually, mountsBelow, REPO, Stack } from "./fixtures/stack.ts";
+import { docker, eventually, REPO, Stack } from "./fixtures/stack.ts";
 
 let stack: Stack;
 let client: Client;

@@ -8,6 +8,8 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { newId, type SessionSpec } from "@sandbar/shared";
+import Docker from "dockerode";
+import { removeContainersAndNetwork, unmountBelow } from "../src/host-traces.ts";
 import type { FakeControlPlane } from "./fake-control-plane.ts";
 
 const run = promisify(execFile);
@@ -201,10 +203,8 @@ export class DaemonProcess {
 
   async cleanUp(): Promise<void> {
     await this.kill("SIGKILL");
-    const containers = await this.containers();
-    if (containers.length) await run("docker", ["rm", "-f", ...containers]);
-    for (const box of await readdir(path.join(this.home, "boxes")).catch(() => []))
-      await run("umount", ["-l", path.join(this.home, "boxes", box, "files")]).catch(() => {});
+    await removeContainersAndNetwork(new Docker(), this.plane.hostId);
+    await unmountBelow(this.home);
     await rm(this.home, { recursive: true, force: true });
   }
 }

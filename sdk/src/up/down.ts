@@ -4,12 +4,11 @@
  *
  * @module
  */
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { IMAGE_NAMES, imageRef } from "@sandbar/agent-host/setup/images.ts";
 import { removeOldImages } from "@sandbar/agent-host/setup/old-images.ts";
-import { removeEgress } from "@sandbar/agent-host/src/egress.ts";
+import { removeContainersAndNetwork, unmountBelow } from "@sandbar/agent-host/src/host-traces.ts";
 import Docker from "dockerode";
 import { flagsOf } from "./arguments.ts";
 import { homeFromEnv, runningSupervisor } from "./home.ts";
@@ -33,22 +32,16 @@ if (pid !== null) {
 
 if (existsSync(home.identityFile)) {
   const { host_id } = JSON.parse(readFileSync(home.identityFile, "utf8")) as { host_id: string };
-  const filters = { label: [`sandbar.host=${host_id}`] };
   try {
-    const containers = await docker.listContainers({ all: true, filters });
-    await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true })));
-    if (containers.length > 0) console.log(`removed ${containers.length} containers`);
-    await removeEgress(docker, host_id);
+    const removed = await removeContainersAndNetwork(docker, host_id);
+    if (removed > 0) console.log(`removed ${removed} containers`);
   } catch (error) {
-    console.error(`Docker does not answer, so containers were not looked for: ${(error as Error).message}`);
+    console.error(`Docker could not remove the containers: ${(error as Error).message}`);
+    process.exitCode = 1;
   }
 }
 
-const mounts = readFileSync("/proc/mounts", "utf8")
-  .split("\n")
-  .map((line) => (line.split(" ")[1] ?? "").replaceAll("\\040", " "))
-  .filter((path) => path.startsWith(`${home.root}/`));
-for (const path of mounts.toReversed()) execFileSync("umount", ["-l", path]);
+await unmountBelow(home.root);
 rmSync(`${home.root}/boxes`, { recursive: true, force: true });
 if (purge) {
   rmSync(home.root, { recursive: true, force: true });
