@@ -69,10 +69,13 @@ export async function runDaemon(
     boot: randomUUID(),
     log,
     sign: await createSigner(identity),
-    describe: () => ({ capacity: capacity.current, sessions: sessions.inventory() }),
-    onWelcome: (welcome) => {
-      // What the journal has, not what was last seen; and a journal that was lost starts behind what can still come.
-      order = new CommandOrder(Math.max(journal.lastN(), welcome.next_n - 1));
+    describe: () => ({
+      last_n: journal.lastN(),
+      capacity: capacity.current,
+      sessions: sessions.inventory(),
+    }),
+    onWelcome: () => {
+      order = new CommandOrder(journal.lastN());
       watchGap();
       sessions.onWelcome();
     },

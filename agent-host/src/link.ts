@@ -1,6 +1,5 @@
 /** @module The one WebSocket to the control plane: opening, proof, redial with backoff and jitter, backpressure. */
 import {
-  type Capacity,
   CLOSE,
   FRAME_LIMIT_BYTES,
   HEARTBEAT_RESPONSE,
@@ -8,7 +7,6 @@ import {
   PROTOCOL_VERSION,
   type ServerFrame,
   ServerFrameSchema,
-  type SessionReport,
 } from "@sandbar/shared";
 import WebSocket from "ws";
 import { Heartbeat } from "./heartbeat.ts";
@@ -22,7 +20,7 @@ const INBOUND_LIMIT_BYTES = 16 * 1024 * 1024;
 const CONGESTED_BYTES = 8 * 1024 * 1024;
 const RELIEVED_BYTES = 1024 * 1024;
 
-type Welcome = Extract<ServerFrame, { t: "welcome" }>;
+type Hello = Extract<HostFrame, { t: "hello" }>;
 
 /** What others need of the link. */
 export interface Upward {
@@ -38,8 +36,8 @@ export interface LinkOptions {
   readonly boot: string;
   readonly log: Log;
   sign(nonce: string): Promise<string>;
-  describe(): { capacity: Capacity; sessions: { session: string; report: SessionReport }[] };
-  onWelcome(welcome: Welcome): void;
+  describe(): Pick<Hello, "last_n" | "capacity" | "sessions">;
+  onWelcome(): void;
   onFrame(frame: ServerFrame): void;
   /** A command frame that this version cannot read. */
   onUnreadableCommand(n: number): void;
@@ -165,7 +163,7 @@ export class Link {
         (ping) => socket.readyState === WebSocket.OPEN && socket.send(ping),
         () => this.drop("no answer to the heartbeat"),
       );
-      this.#options.onWelcome(frame);
+      this.#options.onWelcome();
     } else if (this.#welcomed) this.#options.onFrame(frame);
   }
 

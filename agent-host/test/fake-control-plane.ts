@@ -19,6 +19,7 @@ import {
   type KernelEvent,
   newId,
   type Outcome,
+  PROTOCOL_VERSION,
   type ServerFrame,
   type SessionReport,
 } from "@sandbar/shared";
@@ -145,7 +146,7 @@ export class FakeControlPlane {
     socket.on("close", () => {
       if (this.socket === socket) this.socket = null;
     });
-    socket.send(JSON.stringify({ t: "challenge", v: 1, nonce } satisfies ServerFrame));
+    socket.send(JSON.stringify({ t: "challenge", v: PROTOCOL_VERSION, nonce } satisfies ServerFrame));
   }
 
   async #receive(socket: WebSocket, nonce: string, frame: HostFrame): Promise<void> {
@@ -158,9 +159,11 @@ export class FakeControlPlane {
       this.inventory = frame.sessions;
       // A daemon that was killed may have said it to nobody yet.
       for (const { session, report } of frame.sessions) this.sessions.set(session, report);
-      const next = Math.min(...this.#outbox.keys(), this.#n + 1);
-      this.send({ t: "welcome", epoch: ++this.#epoch, next_n: next, heartbeat_ms: 10_000 });
-      for (const n of this.#outbox.keys()) this.sendCommand(n);
+      this.send({ t: "welcome", epoch: ++this.#epoch, heartbeat_ms: 10_000 });
+      const kept = [...this.#outbox].filter(([n]) => n > frame.last_n);
+      this.#outbox.clear();
+      this.#n = frame.last_n;
+      for (const [, { session, command }] of kept) this.command(session, command);
       this.welcomes += 1;
     }
     if (socket !== this.socket) return;

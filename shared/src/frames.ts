@@ -9,7 +9,7 @@ import { FailureSchema } from "./errors.ts";
 import { ExecutionErrorSchema, KernelEventSchema, OutcomeSchema } from "./execution.ts";
 import { LanguageSchema, SessionSpecSchema } from "./session.ts";
 
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** Sent by the daemon as a bare text message; the runtime answers it without waking the object. */
 export const HEARTBEAT_REQUEST = "ping";
@@ -65,13 +65,7 @@ export type Capacity = z.infer<typeof CapacitySchema>;
 
 export const ServerFrameSchema = z.discriminatedUnion("t", [
   z.object({ t: z.literal("challenge"), v: z.number(), nonce: z.string() }),
-  /** `next_n` is the lowest command number that may still come. */
-  z.object({
-    t: z.literal("welcome"),
-    epoch: z.number().int(),
-    next_n: z.number().int(),
-    heartbeat_ms: z.number().int(),
-  }),
+  z.object({ t: z.literal("welcome"), epoch: z.number().int(), heartbeat_ms: z.number().int() }),
   z.object({ t: z.literal("command"), n: z.number().int(), session: z.string(), command: CommandSchema }),
   /** Events up to `seq` are persisted; with `final` the outcome is too, and the daemon may forget the execution. */
   z.object({
@@ -102,6 +96,8 @@ export const HostFrameSchema = z.discriminatedUnion("t", [
     proof: z.string(),
     version: z.string(),
     boot: z.string(),
+    /** The last command in the daemon's journal: the next one has the number after it. */
+    last_n: z.number().int().nonnegative(),
     capacity: CapacitySchema,
     /** Every session in the daemon's journal, so that both sides agree on what lives. */
     sessions: z.array(z.object({ session: z.string(), report: SessionReportSchema })),

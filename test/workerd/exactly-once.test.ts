@@ -248,3 +248,99 @@ describe("losing an object in mid-cell", () => {
     expect(daemon.runs(body.id).length).toBeGreaterThan(0);
   });
 });
+
+/** A run is written in its session only; the host's object has it in memory until the daemon has it. */
+describe("a run that the link lost", () => {
+  const interrupts = () => daemon.commands.filter(({ command }) => command.type === "interrupt");
+  const lost = async () => {
+    daemon.deaf = true;
+    const { body } = await client.submit(session, "cell");
+    // Which would send it again, too, but later.
+    await runInDurableObject(sessionStub(), (_, ctx) => ctx.storage.deleteAlarm());
+    return body.id;
+  };
+  const dialAgain = async () => {
+    daemon.disconnect();
+    daemon.deaf = false;
+    await daemon.connect();
+  };
+  const finished = (execution: string) =>
+    until(async () => {
+      const { body } = await client.call<Execution>("GET", `/v1/sessions/${session}/executions/${execution}`);
+      return body.status === "ok" && body;
+    });
+
+  it("comes again on the next one", async () => {
+    const execution = await lost();
+    await dialAgain();
+    await finished(execution);
+    expect(daemon.ran.get(execution)).toBe(1);
+    expect(daemon.gaps).toEqual([]);
+  });
+
+  for (const webSockets of ["hibernate", "close"] as const)
+    it(`comes again although the host's object has forgotten it (sockets: ${webSockets})`, async () => {
+      const execution = await lost();
+      await evictDurableObject(hostStub(), { webSockets });
+      await dialAgain();
+      await finished(execution);
+      expect(daemon.ran.get(execution)).toBe(1);
+      expect(daemon.gaps).toEqual([]);
+    });
+
+  it("comes before the interrupt that followed it, whatever the host's object remembers", async () => {
+    for (const forget of [false, true]) {
+      daemon.onRun = () => {};
+      const execution = await lost();
+      await client.call("POST", `/v1/sessions/${session}/executions/${execution}/interrupt`);
+      if (forget) await evictDurableObject(hostStub(), { webSockets: "close" });
+      daemon.commands.length = 0;
+      await dialAgain();
+      await until(() => interrupts().length > 0);
+      expect(daemon.commands.map(({ command }) => command.type).slice(0, 2)).toEqual(["run", "interrupt"]);
+      expect(daemon.gaps).toEqual([]);
+      const events = printed();
+      daemon.events(session, execution, events, outcome({ status: "interrupted", last_seq: events.length }));
+      await daemon.waitFor("ack", (frame) => frame.execution === execution && frame.final);
+    }
+  });
+
+  it("is interrupted after it came again, when the object forgot it before the interrupt", async () => {
+    daemon.onRun = () => {};
+    const execution = await lost();
+    await evictDurableObject(hostStub(), { webSockets: "close" });
+    await client.call("POST", `/v1/sessions/${session}/executions/${execution}/interrupt`);
+    await dialAgain();
+    await until(() => interrupts().length > 0);
+    const order = daemon.commands.map(({ command }) => command.type);
+    expect(order.indexOf("run")).toBeLessThan(order.indexOf("interrupt"));
+    expect(daemon.gaps).toEqual([]);
+  });
+
+  it("leaves the numbers of what follows without a gap, also when the object hibernates", async () => {
+    for (let round = 0; round < 3; round++) {
+      expect((await client.execute(session, `cell ${round}`)).body.status).toBe("ok");
+      await evictDurableObject(hostStub());
+      await client.call("POST", `/v1/sessions/${session}/contexts/python/restart`);
+    }
+    expect((await client.execute(session, "last")).body.status).toBe("ok");
+    expect(daemon.gaps).toEqual([]);
+    expect(new Set(daemon.commands.map(({ n }) => n)).size).toBe(daemon.commands.length);
+  });
+
+  it("takes nothing along that was ordered while nobody remembered the numbers", async () => {
+    for (let cell = 0; cell < 5; cell++) await client.execute(session, "counted");
+    daemon.disconnect();
+    await until(async () => {
+      const meta = await runInDurableObject(hostStub(), (_, ctx) =>
+        ctx.storage.kv.get<{ connected: boolean }>("host"),
+      );
+      return meta?.connected === false;
+    });
+    await evictDurableObject(hostStub(), { webSockets: "close" });
+    await client.call("POST", `/v1/sessions/${session}/contexts/python/restart`);
+    await daemon.connect();
+    await until(() => daemon.commands.some(({ command }) => command.type === "context.restart"));
+    expect(daemon.gaps).toEqual([]);
+  });
+});

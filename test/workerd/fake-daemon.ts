@@ -9,6 +9,7 @@ import {
   type HostFrame,
   type KernelEvent,
   type Outcome,
+  PROTOCOL_VERSION,
   type ServerFrame,
   ServerFrameSchema,
   type SessionReport,
@@ -34,6 +35,10 @@ export class FakeDaemon {
   readonly ran = new Map<string, number>();
   capacity: Capacity = CAPACITY;
   acknowledges = true;
+  /** Loses every command, as a link does that dies with them on it. */
+  deaf = false;
+  /** Commands that a real daemon would have waited for in vain: their numbers did not follow each other. */
+  readonly gaps: number[] = [];
   /** Sessions become ready and stop by themselves. */
   obliging = true;
   onRun: (run: Extract<Command, { type: "run" }>, session: string) => void = () => {};
@@ -41,6 +46,7 @@ export class FakeDaemon {
   epoch = 0;
   #socket: WebSocket | null = null;
   #lastN = 0;
+  #seenN = 0;
 
   private constructor(host: string, key: PrivateKey) {
     this.host = host;
@@ -85,6 +91,7 @@ export class FakeDaemon {
       if (frame.t === "challenge") void this.#hello(frame.nonce, proofKey);
       else if (frame.t === "welcome") {
         this.epoch = frame.epoch;
+        this.#seenN = this.#lastN;
         opened.resolve();
       } else if (frame.t === "command") this.#take(frame);
     });
@@ -104,17 +111,21 @@ export class FakeDaemon {
       .sign(key);
     this.send({
       t: "hello",
-      v: 1,
+      v: PROTOCOL_VERSION,
       proof,
       version: "0.0.0-fake",
       boot: "boot",
+      last_n: this.#lastN,
       capacity: this.capacity,
       sessions: [...this.sessions].map(([session, report]) => ({ session, report })),
     });
   }
 
   #take(frame: Received): void {
+    if (this.deaf) return;
     this.commands.push(frame);
+    if (frame.n > this.#seenN + 1) this.gaps.push(frame.n);
+    this.#seenN = Math.max(this.#seenN, frame.n);
     const known = frame.n <= this.#lastN;
     if (this.acknowledges) {
       this.#lastN = Math.max(this.#lastN, frame.n);

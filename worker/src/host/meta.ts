@@ -49,4 +49,5 @@ export class Meta {
 /** What a socket carries through hibernation. */
 export type Attachment =
   | { readonly host: string; readonly nonce: string; readonly opened_at: number }
-  | { readonly host: string; readonly epoch: number };
+  /** `n` is the last command number that was given out on it. */
+  | { readonly host: string; readonly epoch: number; readonly n: number };

@@ -60,7 +60,7 @@ export class HostObject extends DurableObject<Env> {
     super(ctx, env);
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(HEARTBEAT_REQUEST, HEARTBEAT_RESPONSE));
     this.#meta = new Meta(ctx.storage.kv);
-    this.#outbox = new Outbox(ctx.storage.sql);
+    this.#outbox = new Outbox(ctx.storage);
     this.#placed = new Placed(ctx.storage.sql);
     this.#relay = new Relay(env, this.#placed, this.#outbox, {
       send: (frame) => this.#send(frame),
@@ -70,6 +70,8 @@ export class HostObject extends DurableObject<Env> {
     const meta = this.#meta.value;
     if (!meta) return;
     this.#socket = ctx.getWebSockets().find((socket) => epochOf(attachmentOf(socket)) === meta.epoch) ?? null;
+    const attachment = this.#socket && attachmentOf(this.#socket);
+    if (attachment && "n" in attachment) this.#outbox.resumeAt(attachment.n);
     // The whole runtime went down, sockets and all, and nobody told us: that was our silence, not the host's.
     if (meta.connected && !this.#socket) this.#meta.update({ connected: false, last_seen_at: Date.now() });
   }
@@ -172,11 +174,10 @@ export class HostObject extends DurableObject<Env> {
       if (other !== socket && epochOf(attachmentOf(other)) !== null)
         other.close(CLOSE.superseded, "a newer daemon has this host id");
     this.#calls.failAll();
-    attach(socket, { host, epoch });
     this.#socket = socket;
-    const { heartbeat } = leaseTimes(this.env);
-    this.#send({ t: "welcome", epoch, next_n: this.#outbox.nextN(), heartbeat_ms: heartbeat });
-    for (const row of this.#outbox.resend()) this.#send({ t: "command", ...row });
+    this.#send({ t: "welcome", epoch, heartbeat_ms: leaseTimes(this.env).heartbeat });
+    for (const row of this.#outbox.resendAfter(frame.last_n)) this.#send({ t: "command", ...row });
+    attach(socket, { host, epoch, n: this.#outbox.lastN });
     // Taken down in the same step as the welcome: what is placed from here on is not missing.
     const missing = this.#relay.missing(new Set(frame.sessions.map(({ session }) => session)));
     await this.#tellFleet({ capacity: frame.capacity, version: frame.version });
@@ -223,7 +224,7 @@ export class HostObject extends DurableObject<Env> {
     }
   }
 
-  /** From a SessionObject: written here, then sent, then kept until the daemon has it. */
+  /** From a SessionObject: kept until the daemon has it. */
   async dispatch({ session, tenant, dedupe, command, refusable }: Dispatch): Promise<Answer<null>> {
     if (!this.#meta.value) return refuse("NOT_FOUND", "No such host");
     if (refusable && !(await this.isReachable()))
@@ -238,7 +239,10 @@ export class HostObject extends DurableObject<Env> {
 
   #command(session: string, dedupe: string, command: Command): void {
     const row = this.#outbox.put(session, dedupe, command, this.#socket !== null);
-    if (row) this.#send({ t: "command", ...row });
+    if (!row || !this.#socket) return;
+    const { host, epoch } = this.#meta.value!;
+    attach(this.#socket, { host, epoch, n: row.n });
+    this.#send({ t: "command", n: row.n, session, command });
   }
 
   async call(session: string, method: string, params: unknown, timeoutMs?: number): Promise<Answer<unknown>> {

@@ -1,6 +1,9 @@
 /**
- * Commands that the daemon has not acknowledged. Each is written before it is sent. Acknowledged ones are deleted
- * with the next write: sending one again after an eviction is harmless, an extra write per execution is not free.
+ * Commands on their way to the daemon, numbered in their order, until it has acknowledged them.
+ *
+ * Each is persisted before it is sent. A run rests in its session's journal, and its session sends it again when this
+ * object has forgotten it, so here it is written only when there is no socket for it, or when something follows it
+ * that must not overtake it. Everything else is written here. What was acknowledged is deleted with the next write.
  *
  * @module
  */
@@ -14,67 +17,92 @@ export const OUTBOX_SCHEMA = [
 /** Beyond this the host is not taking commands, and more of them help nobody. */
 export const OUTBOX_LIMIT = 10_000;
 
+const RESERVED = "outbox.reserved";
+const RESERVE = 10_000;
+const FLUSH_EVERY = 256;
+
 export interface OutboxRow {
   readonly n: number;
   readonly session: string;
   readonly command: Command;
 }
 
+interface PutRow extends OutboxRow {
+  readonly dedupe: string;
+}
+
 export class Outbox {
   readonly #sql: SqlStorage;
+  readonly #kv: DurableObjectStorage["kv"];
   /** What waits for its acknowledgement, by session and purpose: a second one of the same is not put. */
   #waiting: Map<string, number> | null = null;
-  #lastN = 0;
+  /** Runs that were sent and are not in the table, by number. */
+  readonly #unwritten = new Map<number, PutRow>();
+  #lastN: number;
+  /** No number above this one was ever given out. */
+  #reserved: number;
   #ackedTo = 0;
+  /** The highest number that is in the table, and how far what was acknowledged has been deleted. */
+  #writtenTo = 0;
   #flushedTo = 0;
   /** Whether a creation was acknowledged decides if a session has died, so those are deleted at once. */
   readonly #creations = new Set<number>();
 
-  constructor(sql: SqlStorage) {
+  constructor({ sql, kv }: DurableObjectStorage) {
     this.#sql = sql;
+    this.#kv = kv;
+    this.#reserved = kv.get<number>(RESERVED) ?? 0;
+    // Where the last numbers are unknown, those that follow must be higher than any of them.
+    this.#lastN = this.#reserved;
+  }
+
+  /** The last number that was given out; a socket that outlives this object's memory carries it. */
+  get lastN(): number {
+    return this.#lastN;
+  }
+
+  resumeAt(lastN: number): void {
+    this.#lastN = lastN;
   }
 
   /** The new row, or null when the same command waits already. */
   put(session: string, dedupe: string, command: Command, sent: boolean): OutboxRow | null {
     const waiting = this.#load();
     const purpose = purposeOf(session, dedupe);
-    // One that was acknowledged has been carried out, and may be wanted again.
-    if ((waiting.get(purpose) ?? 0) > this.#ackedTo) return null;
-    const n = ++this.#lastN;
-    this.#sql.exec(
-      "INSERT INTO outbox VALUES (?, ?, ?, ?, ?)",
-      n,
-      session,
-      dedupe,
-      JSON.stringify(command),
-      sent ? 1 : 0,
-    );
-    this.flush();
-    waiting.set(purpose, n);
-    if (command.type === "session.create") this.#creations.add(n);
-    return { n, session, command };
+    if (waiting.has(purpose)) return null;
+    const row: PutRow = { n: this.#nextN(), session, dedupe, command };
+    if (sent && command.type === "run") this.#unwritten.set(row.n, row);
+    else {
+      this.#writeRuns(session);
+      this.#write(row, sent);
+      this.flush();
+    }
+    waiting.set(purpose, row.n);
+    if (command.type === "session.create") this.#creations.add(row.n);
+    return row;
   }
 
   /** Acknowledges every command up to `n`. */
   ack(n: number): void {
-    if (n <= this.#ackedTo) return;
+    if (n <= this.#ackedTo || n > this.#lastN) return;
     this.#ackedTo = n;
-    let created = false;
-    for (const creation of this.#creations) if (creation <= n) created = this.#creations.delete(creation);
-    if (created || n - this.#flushedTo >= 256) this.flush();
-  }
-
-  /** The last row stays as an empty one when it is done with: its number must not be given out again. */
-  flush(): void {
-    if (this.#ackedTo === this.#flushedTo) return;
     const waiting = this.#load();
-    for (const [purpose, n] of waiting) {
-      if (n > this.#ackedTo) break;
+    for (const [purpose, put] of waiting) {
+      if (put > n) break;
       waiting.delete(purpose);
     }
-    this.#sql.exec("DELETE FROM outbox WHERE n <= ? AND n < ?", this.#ackedTo, this.#lastN);
-    if (this.#ackedTo >= this.#lastN)
-      this.#sql.exec("UPDATE outbox SET dedupe = '', command = '' WHERE n = ?", this.#lastN);
+    for (const put of this.#unwritten.keys()) {
+      if (put > n) break;
+      this.#unwritten.delete(put);
+    }
+    let created = false;
+    for (const creation of this.#creations) if (creation <= n) created = this.#creations.delete(creation);
+    if (created || n - this.#flushedTo >= FLUSH_EVERY) this.flush();
+  }
+
+  flush(): void {
+    if (this.#flushedTo >= Math.min(this.#ackedTo, this.#writtenTo)) return;
+    this.#sql.exec("DELETE FROM outbox WHERE n <= ?", this.#ackedTo);
     this.#flushedTo = this.#ackedTo;
   }
 
@@ -83,32 +111,31 @@ export class Outbox {
       .n;
   }
 
-  /** The lowest number that may still come. */
-  nextN(): number {
-    this.#load();
-    this.flush();
-    const { first } = this.#sql
-      .exec<{ first: number | null }>("SELECT min(n) AS first FROM outbox WHERE command != ''")
-      .one();
-    return first ?? this.#lastN + 1;
-  }
-
-  /** Everything unacknowledged in order, marked as sent before it is handed out. */
-  *resend(): Generator<OutboxRow> {
-    this.flush();
+  /**
+   * The daemon has had the commands up to `last` and none after it. Yields those in order, numbered anew from there
+   * without a gap, and marked as sent before they are handed out.
+   */
+  *resendAfter(last: number): Generator<OutboxRow> {
+    for (const row of this.#unwritten.values()) if (row.n > last) this.#write(row, true);
+    this.#unwritten.clear();
+    this.#creations.clear();
+    this.#sql.exec("DELETE FROM outbox WHERE n <= ?", last);
     this.#sql.exec("UPDATE outbox SET sent = 1 WHERE sent = 0");
-    for (let n = 0; ; ) {
-      const row = this.#sql
-        .exec<{ n: number; session: string; command: string }>(
-          "SELECT n, session, command FROM outbox WHERE n > ? AND command != '' ORDER BY n LIMIT 1",
-          n,
-        )
-        .toArray()[0];
-      if (!row) return;
-      n = row.n;
-      const command: Command = JSON.parse(row.command);
+    this.#ackedTo = this.#flushedTo = this.#lastN = last;
+    this.#reserve(last);
+    for (const { n } of this.#sql.exec<{ n: number }>("SELECT n FROM outbox ORDER BY n").toArray()) {
+      const number = this.#nextN();
+      if (number !== n) this.#sql.exec("UPDATE outbox SET n = ? WHERE n = ?", number, n);
+    }
+    this.#waiting = null;
+    const end = this.#lastN;
+    for (let n = last + 1; n <= end; n++) {
+      const { session, command: text } = this.#sql
+        .exec<{ session: string; command: string }>("SELECT session, command FROM outbox WHERE n = ?", n)
+        .one();
+      const command: Command = JSON.parse(text);
       if (command.type === "session.create") this.#creations.add(n);
-      yield { n, session: row.session, command };
+      yield { n, session, command };
     }
   }
 
@@ -138,24 +165,53 @@ export class Outbox {
    */
   void(session: string): void {
     const stop: Command = { type: "session.stop", reason: "ended" };
+    this.#writeRuns(session);
     this.#sql.exec(
-      "UPDATE outbox SET command = ?, dedupe = 'void:' || n WHERE session = ? AND command != ''",
+      "UPDATE outbox SET command = ?, dedupe = 'void:' || n WHERE session = ?",
       JSON.stringify(stop),
       session,
     );
-    this.#waiting = null;
+    const waiting = this.#load();
+    for (const purpose of waiting.keys())
+      if (purpose.startsWith(purposeOf(session, ""))) waiting.delete(purpose);
+  }
+
+  #nextN(): number {
+    this.#reserve(++this.#lastN);
+    return this.#lastN;
+  }
+
+  #reserve(n: number): void {
+    if (n <= this.#reserved) return;
+    this.#reserved = n + RESERVE;
+    this.#kv.put(RESERVED, this.#reserved);
+  }
+
+  #writeRuns(session: string): void {
+    for (const row of this.#unwritten.values())
+      if (row.session === session) {
+        this.#write(row, true);
+        this.#unwritten.delete(row.n);
+      }
+  }
+
+  #write({ n, session, dedupe, command }: PutRow, sent: boolean): void {
+    const text = JSON.stringify(command);
+    this.#sql.exec("INSERT INTO outbox VALUES (?, ?, ?, ?, ?)", n, session, dedupe, text, sent ? 1 : 0);
+    this.#writtenTo = Math.max(this.#writtenTo, n);
   }
 
   /** Loaded at the first use: the table is there only after the host has said its first hello. */
   #load(): Map<string, number> {
     if (this.#waiting) return this.#waiting;
     this.#waiting = new Map();
+    this.#writtenTo = 0;
     const rows = this.#sql.exec<{ n: number; session: string; dedupe: string }>(
       "SELECT n, session, dedupe FROM outbox ORDER BY n",
     );
     for (const { n, session, dedupe } of rows) {
-      this.#lastN = n;
-      if (dedupe !== "") this.#waiting.set(purposeOf(session, dedupe), n);
+      this.#waiting.set(purposeOf(session, dedupe), n);
+      this.#writtenTo = n;
     }
     return this.#waiting;
   }

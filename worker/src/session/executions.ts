@@ -52,6 +52,7 @@ export class Executions {
     this.#journal = journal;
     this.#outgoing = outgoing;
     this.#signal = signal;
+    outgoing.silentRuns = () => this.#silent();
   }
 
   /**
@@ -131,8 +132,10 @@ export class Executions {
   }
 
   /** Sends what was marked as sent and never spoke; the host ignores what it has. */
-  redrive(): Promise<unknown> {
-    return Promise.all(this.#silent().map(({ command, dedupe }) => this.#outgoing.send(command, dedupe)));
+  async redrive(): Promise<void> {
+    // What is being accepted may be refused.
+    await Promise.allSettled(this.#accepting.values());
+    await Promise.all(this.#silent().map(({ command, dedupe }) => this.#outgoing.send(command, dedupe)));
   }
 
   #silent(context?: string): Envelope[] {
@@ -143,7 +146,7 @@ export class Executions {
   }
 
   report(id: string, events: readonly KernelEvent[], outcome: Outcome | null): ReportAnswer {
-    this.#outgoing.heard(runOf(id));
+    this.#outgoing.heard();
     const row = this.#journal.find(id);
     const reported = Math.max(events.at(-1)?.seq ?? 0, outcome?.last_seq ?? 0);
     // A record that stands is never changed, and an execution that nobody remembers has no reader.
@@ -164,7 +167,7 @@ export class Executions {
     // The whole log is often in this one report.
     this.#finish(grown, outcome, row.last_seq === 0 ? log.fresh : this.#journal.events(id));
     const next = this.#takeNext(row.context);
-    return { ack: grown.last_seq, final: true, ...(next && { next: this.#outgoing.inAnswer(next) }) };
+    return { ack: grown.last_seq, final: true, ...(next && { next }) };
   }
 
   async interrupt(id: string): Promise<Answer<null>> {

@@ -182,7 +182,8 @@ export class Lifecycle {
       case "creating":
         break;
       case "ready":
-        this.#apply("ready", { languages: report.languages, image: report.image });
+        // Said again after each welcome: what was on its way when the link was cut may be lost.
+        if (!this.#apply("ready", { languages: report.languages, image: report.image })) this.#redrive();
         break;
       case "failed":
         this.end("failed", report.failure);
@@ -195,6 +196,13 @@ export class Lifecycle {
         break;
     }
     return hasEnded(this.#records.session!.state) || session.state === "stopping";
+  }
+
+  #redrive(): void {
+    this.#executions.redrive().catch(async (error) => {
+      console.error("runs not handed over yet", this.#records.session?.id, error);
+      await this.#wakeAt(Date.now() + RETRY_MS);
+    });
   }
 
   /** The host is gone for good; of what it had not been sent we know that it did not run. */

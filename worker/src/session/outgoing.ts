@@ -2,8 +2,8 @@
  * Commands from one session to its host, one after another, so that an interrupt never overtakes its run.
  *
  * The next run of a busy context travels in the answer to the report that made room for it, which saves a call. An
- * answer has no order with the calls made after it, so whatever is sent next sends such a run once more before it;
- * the outbox takes only one of them.
+ * answer has no order with the calls made after it, and a host's object may have forgotten a run, so whatever must
+ * not overtake one sends the runs that have not spoken once more before it; the outbox takes only one of each.
  *
  * @module
  */
@@ -22,10 +22,10 @@ export interface Envelope {
 export class Outgoing {
   readonly #env: Env;
   readonly #records: Records;
-  /** What left in an answer and may not have arrived yet. */
-  readonly #answered = new Map<string, Envelope>();
   #tail: Promise<unknown> = Promise.resolve();
   #heardAt = 0;
+  /** Runs that were given out and of which the host has said nothing yet. */
+  silentRuns: () => Envelope[] = () => [];
 
   constructor(env: Env, records: Records) {
     this.#env = env;
@@ -34,12 +34,8 @@ export class Outgoing {
 
   /** Resolves when the command is in the host's outbox. With `refusable`, an unreachable host refuses it. */
   send(command: Command, dedupe: string, refusable = false): Promise<Answer<null>> {
-    for (const envelope of this.#answered.values()) this.#enqueue(envelope, false);
-    this.#answered.clear();
-    return this.#enqueue({ command, dedupe }, refusable);
-  }
+    if (command.type !== "run") for (const run of this.silentRuns()) this.send(run.command, run.dedupe);
 
-  #enqueue({ command, dedupe }: Envelope, refusable: boolean): Promise<Answer<null>> {
     const sent = this.#tail.then(() => {
       const session = this.#records.session;
       if (!session?.host_id) return refuse("NOT_FOUND", "The session has no host");
@@ -55,16 +51,9 @@ export class Outgoing {
     return sent;
   }
 
-  /** To be put into the answer of the host's call that is being handled. */
-  inAnswer(envelope: Envelope): Envelope {
-    this.#answered.set(envelope.dedupe, envelope);
-    return envelope;
-  }
-
-  /** The host has spoken, and has what `dedupe` names. */
-  heard(dedupe: string): void {
+  /** The host has spoken. */
+  heard(): void {
     this.#heardAt = Date.now();
-    this.#answered.delete(dedupe);
   }
 
   async hostIsReachable(): Promise<boolean> {
