@@ -30,8 +30,8 @@ import {
 import { ReportBatch, reportFrames } from "./report.ts";
 import { EVENT_COUNT_LIMIT, StreamLimits } from "./stream-limits.ts";
 
-/** Requests for the same missing events after which the guest is taken to have lost them. */
-const RESEND_LIMIT = 5;
+/** Whole replays from the same event on after which the guest is taken to have lost it. */
+const REPLAY_LIMIT = 5;
 
 export interface ExecutionHost {
   readonly config: Config;
@@ -61,8 +61,11 @@ export class Execution {
   #forwarded: number | null;
   readonly #adopted: boolean;
   #acked = 0;
-  #resends = { seq: -1, count: 0 };
   #replayAsked = -1;
+  /** Of an execution that has ended: where replays began, whether the last one's end is still to come, what was asked meanwhile. */
+  #replays = { from: -1, count: 0 };
+  #replaying = false;
+  #wanted: number | null = null;
   /** How it ended, while its artifacts are on their way. */
   #judged: Outcome | null = null;
   #ingesting: Promise<void> | null = null;
@@ -130,6 +133,7 @@ export class Execution {
 
   /** A guest has (re)connected and says what it knows of this execution. */
   onGuest(known: { last_seq: number } | undefined): void {
+    this.#forgetReplays();
     if (!known) {
       // The run was lost on its way; `started` code that the guest forgot must not run again.
       this.#sent = false;
@@ -242,6 +246,7 @@ export class Execution {
 
   onWelcome(): void {
     this.#batch.clear();
+    this.#forgetReplays();
     this.#forwarded = this.#acked > 0 || !this.#adopted ? this.#acked : null;
     // With the events missing the control plane asks for them, and only then are they sent again.
     if (this.row.outcome) this.#report([], this.row.outcome);
@@ -261,21 +266,39 @@ export class Execution {
   }
 
   onResend(seq: number): void {
-    this.#resends = { seq, count: this.#resends.seq === seq ? this.#resends.count + 1 : 1 };
-    this.#batch.clear();
-    if (this.row.outcome && (this.row.outcome.last_seq === null || this.#resends.count > RESEND_LIMIT)) {
-      this.row.outcome = { ...this.row.outcome, last_seq: null };
-      this.#host.journal.executionFinished(this.id, this.row.outcome);
-      this.#report([], this.row.outcome);
-      return;
-    }
-    // An acknowledgement may have overtaken this: what it covers is persisted there and gone from the guest.
-    this.#forwarded = Math.max(seq, this.#acked);
-    this.#replay(this.#forwarded);
+    const { outcome } = this.row;
+    if (outcome?.last_seq === null) this.#report([], outcome);
+    // Every frame after a gap is answered with this, and one replay will do for them all.
+    else if (outcome && this.#replaying) this.#wanted = seq;
+    else if (outcome) this.#replayToTheEnd(seq, outcome);
+    else this.#replayAgain(seq);
   }
 
-  #replay(seq: number): void {
-    this.#host.toGuest({ type: "replay", execution: this.id, seq });
+  #replayToTheEnd(seq: number, outcome: Outcome): void {
+    const from = Math.max(seq, this.#acked);
+    this.#replays = { from, count: this.#replays.from === from ? this.#replays.count + 1 : 1 };
+    if (this.#replays.count > REPLAY_LIMIT) {
+      this.#batch.clear();
+      this.row.outcome = { ...outcome, last_seq: null };
+      this.#host.journal.executionFinished(this.id, this.row.outcome);
+      this.#report([], this.row.outcome);
+    } else this.#replaying = this.#replayAgain(seq);
+  }
+
+  #replayAgain(seq: number): boolean {
+    this.#batch.clear();
+    // An acknowledgement may have overtaken this: what it covers is persisted there and gone from the guest.
+    this.#forwarded = Math.max(seq, this.#acked);
+    return this.#replay(this.#forwarded);
+  }
+
+  #replay(seq: number): boolean {
+    return this.#host.toGuest({ type: "replay", execution: this.id, seq });
+  }
+
+  #forgetReplays(): void {
+    this.#replaying = false;
+    this.#wanted = null;
   }
 
   #started(): void {
@@ -297,6 +320,9 @@ export class Execution {
     if (this.#host.linked && (this.#forwarded ?? done.seq - 1) === done.seq - 1)
       this.#batch.flush(this.row.outcome);
     if (this.#replayAsked >= 0) this.#replayAsked = -1;
+    const wanted = this.#wanted;
+    this.#forgetReplays();
+    if (wanted !== null) this.onResend(wanted);
   }
 
   /** The outcome stands from here on, but is told only with what became of the artifacts. */

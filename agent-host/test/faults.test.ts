@@ -94,6 +94,27 @@ describe("commands on a bad wire", () => {
     expect(outcome).toMatchObject({ status: "ok", stdout: ALL_TICKS, text: "'done'" });
   });
 
+  it("are sent again, whole, however often one gap is complained of", async () => {
+    const session = await daemon.createSession();
+    plane.acks = false;
+    const execution = daemon.run(session, TICKS);
+    const complain = () => {
+      for (let i = 0; i < 10; i++) plane.send({ t: "resend", session, execution, seq: 0 });
+    };
+    await plane.until("a first report", () => plane.execution(execution).reports > 0);
+    complain();
+    await plane.until("the outcome", () => plane.execution(execution).outcomes > 0);
+    complain();
+    plane.acks = true;
+    complain();
+    expect(await daemon.outcome(execution)).toMatchObject({
+      status: "ok",
+      stdout: ALL_TICKS,
+      text: "'done'",
+    });
+    await daemon.stopSession(session);
+  });
+
   it("report an outcome until it is acknowledged", async () => {
     plane.acks = false;
     const execution = daemon.run(session, "print('once')");
