@@ -19,7 +19,8 @@ class Terminal {
   readonly #child: ChildProcess;
 
   constructor(args: string[], env: Record<string, string>) {
-    this.#child = spawn("npm", args, {
+    // A test run that is killed leaves nothing serving.
+    this.#child = spawn("setpriv", ["--pdeathsig", "TERM", "npm", ...args], {
       cwd: REPO,
       env: { ...process.env, SANDBAR_IMAGES: "python", SANDBAR_POOL_SIZE: "0", ...env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -230,6 +231,7 @@ describe("npm start", () => {
     process.kill(supervisor(), "SIGKILL");
     await product!.ended;
     await start();
+    expect(product!.output).toContain("the last start did not end cleanly");
     await markIsKept();
     process.kill(supervisor(), "SIGKILL");
     await product!.ended;

@@ -60,6 +60,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
 
 try {
   const names = imageNames();
+  if (claim.afterCrash) say("the last start did not end cleanly; taking over what it left");
   const port = await listenablePort(
     process.env.SANDBAR_HOST ?? "127.0.0.1",
     portFromEnv(),
