@@ -38,6 +38,8 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
     "`docker images` on the host shows what it has; `node agent-host/setup/images.ts python node r` builds Sandbar's own.",
   EGRESS_UNAVAILABLE:
     "agent-host filters egress with the host's packet filter and must be allowed to change it (root, and iptables). See [operating](quickstart-operator.md#network).",
+  DATASETS_UNAVAILABLE:
+    "`LOCAL_RO` shows a folder of the host ([datasets](datasets.md)); each host that takes such sessions needs `DATASETS_HOST_RO`.",
   LANGUAGE_UNAVAILABLE:
     "Every image of Sandbar has python and bash; the Node image also has node, the R image r. The detail names what the session has.",
   DEPENDENCY_FAILED:

@@ -49,6 +49,11 @@ describe("bad input answers problem+json with a 4xx, never a 500 or a hang", () 
     expect((await expect4xx("POST", `/v1/sessions/${session}/executions`, body)).code).toBe(code);
   });
 
+  it("datasets of a host that has none are refused for good", async () => {
+    const refusal = await expect4xx("POST", "/v1/sessions", { datasets: { access: "LOCAL_RO" } });
+    expect(refusal).toMatchObject({ status: 422, code: "DATASETS_UNAVAILABLE", retryable: false });
+  });
+
   it("huge code is refused with 413 or 400", async () => {
     await expect4xx("POST", `/v1/sessions/${session}/executions`, { code: "#".repeat(1_000_001) });
     expect(

@@ -67,16 +67,20 @@ describe("the LangGraph tools in a real graph, with a scripted model", () => {
 
   it("output streams live through the writer", async () => {
     const graph = graphOf([
-      code("import time\nfor i in range(3): print(i, flush=True); time.sleep(0.2)"),
+      code(
+        "import time\nfor i in range(3): print(i, flush=True); time.sleep(0.2)\n_ = open('/session/artifacts/a.txt', 'w').write('a')",
+      ),
       "done",
     ]);
     const chunks: { at: number; chunk: unknown }[] = [];
     const config = { configurable: { thread_id: "live" }, streamMode: "custom" as const };
     for await (const chunk of await graph.stream(ask("count"), config))
       chunks.push({ at: Date.now(), chunk });
-    expect(chunks.map(({ chunk }) => chunk)).toEqual(
-      ["0\n", "1\n", "2\n"].map((text) => ({ type: "stdout", text, tool_call_id: "call_0_0" })),
-    );
+    const tool_call_id = "call_0_0";
+    expect(chunks.map(({ chunk }) => chunk)).toEqual([
+      ...["0\n", "1\n", "2\n"].map((text) => ({ type: "stdout", text, tool_call_id })),
+      { type: "artifact", artifact: expect.objectContaining({ name: "a.txt", size: 1 }), tool_call_id },
+    ]);
     expect(chunks.at(-1)!.at - chunks[0]!.at).toBeGreaterThan(250);
   });
 

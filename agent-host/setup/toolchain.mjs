@@ -59,7 +59,9 @@ async function main([word, ...args]) {
 
 const say = (line) => process.stderr.write(`${line}\n`);
 
-const wantsOwnNode = () => process.versions.node.split(".")[0] !== NODE_VERSION.split(".")[0];
+// Once there it stays, whatever Node runs this: it may be that very one, with a product or a test run on it.
+const wantsOwnNode = () =>
+  process.versions.node.split(".")[0] !== NODE_VERSION.split(".")[0] || existsSync(join(bin, "node"));
 
 /** The tools that `.toolchain/bin` must have: name, npm package that carries the plain binary, path in it. */
 function tools() {

@@ -97,10 +97,7 @@ export function sessionFolder(sessionsRoot: string, session: string): string {
 
 export function datasetsFolder({ datasetsRoot }: Config): string {
   if (datasetsRoot) return datasetsRoot;
-  throw new SandbarError(
-    "SESSION_START_FAILED",
-    "this host has no local datasets (DATASETS_HOST_RO is not set)",
-  );
+  throw new SandbarError("DATASETS_UNAVAILABLE", "DATASETS_HOST_RO is not set on the session's host");
 }
 
 /** Made if it is not there yet. */

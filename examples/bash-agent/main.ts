@@ -40,7 +40,7 @@ for (const question of ["Write the numbers 1 to 3 into a file.", "Add up the num
     { configurable: { thread_id: thread }, streamMode: ["custom", "updates"] },
   );
   for await (const [mode, chunk] of stream) {
-    if (mode === "custom") process.stdout.write((chunk as { text: string }).text);
+    if (mode === "custom") process.stdout.write((chunk as { text?: string }).text ?? "");
     else if ("model_request" in chunk)
       for (const { text } of chunk.model_request.messages) if (text) console.log(text);
   }

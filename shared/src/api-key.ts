@@ -13,7 +13,13 @@ export const CreateApiKeySchema = z.strictObject({
   name: wellFormed(z.string().min(1).max(128)),
   tenant: TenantSchema.optional(),
   scopes: z.array(ScopeSchema).min(1).max(3),
-  expires_at: z.iso.datetime({ offset: true }).optional(),
+  expires_at: z.iso
+    .datetime({ offset: true })
+    .refine(
+      (time) => Date.parse(time) > Date.now(),
+      "must lie in the future; leave it out for a key that does not expire",
+    )
+    .optional(),
 });
 
 export const ApiKeySchema = z.object({

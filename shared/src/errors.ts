@@ -230,6 +230,12 @@ export const ERRORS = {
     retryable: false,
     hint: 'Use network: "none", or ask the operator; the detail says what is missing.',
   },
+  DATASETS_UNAVAILABLE: {
+    status: 422,
+    title: "The host has no local datasets",
+    retryable: false,
+    hint: 'Use datasets: {access: "API"}, or ask the operator to set DATASETS_HOST_RO on the host.',
+  },
   LANGUAGE_UNAVAILABLE: {
     status: 422,
     title: "The image does not have this language",

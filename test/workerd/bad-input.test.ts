@@ -106,7 +106,12 @@ describe("a path", () => {
     expect((await problemOf(await client.fetch("/"))).code).toBe("NOT_FOUND");
     const wrong = await client.fetch("/v1/sessions", { method: "PUT", body: "x" });
     expect(wrong.headers.get("Allow")).toBe("POST, GET");
-    expect((await problemOf(wrong)).code).toBe("METHOD_NOT_ALLOWED");
+    expect(await problemOf(wrong)).toMatchObject({
+      code: "METHOD_NOT_ALLOWED",
+      detail: "PUT is not possible here; POST and GET are",
+    });
+    const only = await client.fetch("/v1/usage", { method: "DELETE" });
+    expect((await problemOf(only)).detail).toBe("DELETE is not possible here; GET is");
   });
 
   it("with any id is answered without a 5xx", async () => {

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import type { ApiKey, Problem, Session } from "@sandbar/shared";
 import { beforeEach, describe, expect, it } from "vitest";
 import { forgetKeys } from "../../worker/src/auth.ts";
-import { deleteKey } from "../../worker/src/db/keys.ts";
+import { createKey, deleteKey } from "../../worker/src/db/keys.ts";
 import { bindings, Client } from "./client.ts";
 import { ORIGIN, onlyHost, worker } from "./fake-daemon.ts";
 
@@ -10,6 +10,7 @@ beforeEach(async () => {
   await onlyHost();
 });
 
+const PAST = "2020-01-01T00:00:00Z";
 const withoutRequestId = ({ request_id: _, ...rest }: Problem) => rest;
 
 describe("tenants", () => {
@@ -117,15 +118,21 @@ describe("API keys", () => {
   });
 
   it("that have expired are refused", async () => {
+    const { secret } = await createKey(bindings.DB, { name: "old", scopes: ["agent"], expires_at: PAST });
+    expect((await new Client(secret).call<Problem>("GET", "/v1/sessions")).body.detail).toContain("expired");
+  });
+
+  it("are not made with an expiry that has passed", async () => {
     const admin = await Client.of("root", ["admin"]);
-    const { body } = await admin.call<ApiKey & { secret: string }>("POST", "/v1/keys", {
-      name: "old",
-      scopes: ["agent"],
-      expires_at: "2020-01-01T00:00:00Z",
+    const wanted = { name: "old", scopes: ["agent"], expires_at: PAST };
+    const { status, body } = await admin.call<Problem>("POST", "/v1/keys", wanted);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      code: "VALIDATION_FAILED",
+      errors: [{ path: "expires_at", message: expect.stringContaining("future") }],
     });
-    expect((await new Client(body.secret).call<Problem>("GET", "/v1/sessions")).body.detail).toContain(
-      "expired",
-    );
+    const later = new Date(Date.now() + 60_000).toISOString();
+    expect((await admin.call("POST", "/v1/keys", { ...wanted, expires_at: later })).status).toBe(201);
   });
 
   it("have scopes, each of which includes the lesser ones", async () => {

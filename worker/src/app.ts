@@ -85,7 +85,8 @@ export function createApp(): App {
   app.notFound((c: Context<AppEnv>) => {
     const methods = methodsOf(c.req.path);
     if (methods.length === 0) return problem(c, { code: "NOT_FOUND", detail: "No such path" });
-    const detail = `${c.req.method} is not possible here; ${methods.join(", ")} is`;
+    const possible = new Intl.ListFormat("en").format(methods);
+    const detail = `${c.req.method} is not possible here; ${possible} ${methods.length === 1 ? "is" : "are"}`;
     return problem(c, { code: "METHOD_NOT_ALLOWED", detail }, { Allow: methods.join(", ") });
   });
   app.onError(onError);

@@ -94,6 +94,7 @@ function runTool(
         idempotencyKey: callKey(config),
         onStdout: live("stdout"),
         onStderr: live("stderr"),
+        onArtifact: (artifact) => write({ type: "artifact", artifact, tool_call_id }),
       }),
     );
     return renderExecution(value, notice, options);

@@ -27,6 +27,10 @@ const pid = runningSupervisor(home);
 if (pid !== null) {
   process.kill(pid, "SIGTERM");
   for (let i = 0; i < 200 && runningSupervisor(home) !== null; i++) await sleep(100);
+  if (runningSupervisor(home) !== null) {
+    console.error(`Sandbar (pid ${pid}) does not stop; nothing was removed. See ${home.logs}`);
+    process.exit(1);
+  }
   console.log(`stopped Sandbar (pid ${pid})`);
 }
 

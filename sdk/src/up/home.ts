@@ -1,6 +1,7 @@
 /** @module Where a one-machine deployment keeps everything, and the lock that lets one run at a time. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { withFileLock } from "@sandbar/agent-host/setup/file-lock.mjs";
 
 export interface Home {
   root: string;
@@ -31,13 +32,29 @@ export function runningSupervisor(home: Home): number | null {
   if (!existsSync(home.pidFile)) return null;
   const pid = Number(readFileSync(home.pidFile, "utf8"));
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("up.ts") ? pid : null;
+    // After a reboot, or in a container, this process may have the number of the one that wrote the file.
+    return pid !== process.pid && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("up.ts") ? pid : null;
   } catch {
     return null;
   }
 }
 
-export function claimHome(home: Home): void {
-  writeFileSync(home.pidFile, String(process.pid));
-  process.on("exit", () => rmSync(home.pidFile, { force: true }));
+export interface Claim {
+  /** Who has the home, when it is not this process now. */
+  heldBy: number | null;
+  /** The last one did not get to leave it: what it started may still be on its way out. */
+  afterCrash: boolean;
+}
+
+/** Looks and claims under one lock: of two that start at the same moment, one is refused. */
+export function claimHome(home: Home): Promise<Claim> {
+  return withFileLock(join(home.root, "up.lock"), () => {
+    const heldBy = runningSupervisor(home);
+    const afterCrash = heldBy === null && existsSync(home.pidFile);
+    if (heldBy === null) {
+      writeFileSync(home.pidFile, String(process.pid));
+      process.on("exit", () => rmSync(home.pidFile, { force: true }));
+    }
+    return { heldBy, afterCrash };
+  });
 }

@@ -4,10 +4,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import type { Host } from "@sandbar/shared";
 import { type Home, REPO } from "./home.ts";
 
 const run = promisify(execFile);
 
+/** Joins unless it has joined, and answers with the epoch of the host's last connection. */
 export async function joinHost({
   url,
   home,
@@ -16,12 +18,11 @@ export async function joinHost({
   url: string;
   home: Home;
   say: (line: string) => void;
-}): Promise<void> {
+}): Promise<number> {
   if (existsSync(home.identityFile)) {
-    const { host_id } = JSON.parse(readFileSync(home.identityFile, "utf8")) as { host_id: string };
-    const answer = await call(url, home.keyFile, `/v1/hosts/${host_id}`);
+    const answer = await call(url, home.keyFile, `/v1/hosts/${hostIdOf(home)}`);
+    if (answer.ok) return ((await answer.json()) as Host).epoch;
     await answer.body?.cancel();
-    if (answer.ok) return;
     say("this host's enrollment is not known any more; joining again");
   }
   const answer = await call(url, home.keyFile, "/v1/hosts/enrollments", { method: "POST" });
@@ -31,18 +32,32 @@ export async function joinHost({
     env: { ...process.env, SANDBAR_HOME: home.root },
   });
   say("joined this machine as a host");
+  return 0;
 }
 
-export async function waitForHost({ url, keyFile }: { url: string; keyFile: string }): Promise<void> {
+/** A host is called online for a while after it left, so only a newer connection than the last one counts. */
+export async function waitForHost({
+  url,
+  home,
+  after,
+}: {
+  url: string;
+  home: Home;
+  after: number;
+}): Promise<void> {
   for (let attempt = 0; attempt < 300; attempt++) {
-    const answer = await call(url, keyFile, "/v1/hosts").catch(() => null);
+    const answer = await call(url, home.keyFile, `/v1/hosts/${hostIdOf(home)}`).catch(() => null);
     if (answer?.ok) {
-      const { data } = (await answer.json()) as { data: { status: string }[] };
-      if (data.some((host) => host.status === "online")) return;
+      const { status, epoch } = (await answer.json()) as Host;
+      if (status === "online" && epoch > after) return;
     }
     await sleep(100);
   }
   throw new Error("agent-host did not come online within 30 s; see its log");
+}
+
+function hostIdOf(home: Home): string {
+  return (JSON.parse(readFileSync(home.identityFile, "utf8")) as { host_id: string }).host_id;
 }
 
 function call(url: string, keyFile: string, path: string, init: RequestInit = {}): Promise<Response> {

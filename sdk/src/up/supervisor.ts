@@ -1,6 +1,7 @@
 /** @module Keeps a child process running: starts it again when it dies, with backoff, until told to stop. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const SETPRIV = "/usr/bin/setpriv";
@@ -24,7 +25,7 @@ export interface ChildSpec {
 export class Supervised {
   #spec: ChildSpec;
   #child: ChildProcess | null = null;
-  #stopping = false;
+  #stopping = new AbortController();
   #done: Promise<void>;
 
   constructor(spec: ChildSpec) {
@@ -42,7 +43,7 @@ export class Supervised {
   }
 
   async stop(): Promise<void> {
-    this.#stopping = true;
+    this.#stopping.abort();
     this.#child?.kill("SIGTERM");
     const late = AbortSignal.timeout(STOP_GRACE_MS);
     late.addEventListener("abort", () => this.#child?.kill("SIGKILL"));
@@ -51,10 +52,11 @@ export class Supervised {
 
   async #loop(): Promise<void> {
     let backoff = BACKOFF_MS.first;
-    while (!this.#stopping) {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
       const began = Date.now();
       const code = await this.#runOnce();
-      if (this.#stopping) return;
+      if (signal.aborted) return;
       const final = this.#spec.final[code];
       if (final !== undefined) {
         this.#spec.say(`${this.#spec.name} ended: ${final}`);
@@ -64,7 +66,7 @@ export class Supervised {
       this.#spec.say(
         `${this.#spec.name} ended with code ${code}; starting it again in ${backoff} ms (log: ${this.#spec.logFile})`,
       );
-      await sleep(backoff);
+      await sleep(backoff, undefined, { signal }).catch(() => {});
       backoff = Math.min(backoff * 2, BACKOFF_MS.max);
     }
   }
@@ -80,6 +82,7 @@ export class Supervised {
       // A group of its own, so that Ctrl-C reaches only the supervisor, which stops its children in order.
       detached: true,
     });
+    closeSync(log);
     this.#child = child;
     let buffered = "";
     child.stdout!.setEncoding("utf8").on("data", (text: string) => {
@@ -90,7 +93,7 @@ export class Supervised {
     });
     return new Promise((resolve) => {
       child.once("error", () => resolve(127));
-      child.once("exit", (code, signal) => resolve(code ?? (signal === "SIGKILL" ? 137 : 143)));
+      child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
     });
   }
 }

@@ -7,11 +7,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
-import { ensureImages } from "@sandbar/agent-host/setup/images.ts";
+import { ensureImages, IMAGE_NAMES, type ImageName } from "@sandbar/agent-host/setup/images.ts";
 import { flagsOf } from "./arguments.ts";
-import { claimHome, type Home, homeFromEnv, REPO, runningSupervisor } from "./home.ts";
+import { claimHome, type Home, homeFromEnv, REPO } from "./home.ts";
 import { joinHost, waitForHost } from "./join.ts";
-import { ensureListenable, portFromEnv } from "./port.ts";
+import { listenablePort, portFromEnv } from "./port.ts";
 import { Supervised } from "./supervisor.ts";
 
 const HELP = `Starts Sandbar on this machine: control plane, agent-host, Docker engine and images as needed.
@@ -26,20 +26,22 @@ Environment:
 
 Ctrl-C stops the product; sessions stay and are adopted by the next start. \`npm run down\` removes them.`;
 
+/** What a killed start has left gets this long to let go of the port. */
+const ORPHANS_LEAVE_MS = 15_000;
+
 flagsOf(HELP);
 const home = homeFromEnv();
 const began = Date.now();
 const say = (line: string) =>
   console.log(`[${((Date.now() - began) / 1000).toFixed(1).padStart(6)}s] ${line}`);
 
-const running = runningSupervisor(home);
-if (running !== null) {
+const claim = await claimHome(home);
+if (claim.heldBy !== null) {
   console.error(
-    `Sandbar already runs (pid ${running}) with ${home.root}. Stop it with Ctrl-C there, or set SANDBAR_HOME and SANDBAR_PORT.`,
+    `Sandbar already runs (pid ${claim.heldBy}) with ${home.root}. Stop it with Ctrl-C there, or set SANDBAR_HOME and SANDBAR_PORT.`,
   );
   process.exit(1);
 }
-claimHome(home);
 
 const children: Supervised[] = [];
 let stopping = false;
@@ -57,16 +59,22 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   });
 
 try {
-  const port = portFromEnv();
   const names = imageNames();
-  await ensureListenable(process.env.SANDBAR_HOST ?? "127.0.0.1", port);
+  if (claim.afterCrash) say("the last start did not end cleanly; taking over what it left");
+  const port = await listenablePort(
+    process.env.SANDBAR_HOST ?? "127.0.0.1",
+    portFromEnv(),
+    claim.afterCrash ? ORPHANS_LEAVE_MS : 0,
+  );
   const served = startControlPlane(home, port);
+  // Whether it came up is asked only after the image, which may take minutes.
+  served.catch(() => {});
   await ensureDockerEngine({ log: say });
   await ensureImages({ names: [names[0]!], log: say });
   const url = await served;
-  await joinHost({ url, home, say });
+  const after = await joinHost({ url, home, say });
   startAgentHost(home, url);
-  await waitForHost({ url, keyFile: home.keyFile });
+  await waitForHost({ url, home, after });
   welcome(url, home);
   if (names.length > 1)
     void ensureImages({ names: names.slice(1), log: say }).then(
@@ -80,12 +88,13 @@ try {
   await stopAll(1);
 }
 
-type ImageName = "python" | "node" | "r";
-
 function imageNames(): ImageName[] {
-  const names = (process.env.SANDBAR_IMAGES ?? "python,node,r").split(",").map((name) => name.trim());
-  const unknown = names.filter((name) => !["python", "node", "r"].includes(name));
-  if (unknown.length > 0) throw new Error(`SANDBAR_IMAGES names unknown images: ${unknown.join(", ")}`);
+  const names = (process.env.SANDBAR_IMAGES || IMAGE_NAMES.join(",")).split(",").map((name) => name.trim());
+  const unknown = names.filter((name) => !IMAGE_NAMES.includes(name as ImageName));
+  if (unknown.length > 0)
+    throw new Error(
+      `SANDBAR_IMAGES has ${unknown.map((name) => JSON.stringify(name)).join(", ")}; known are ${IMAGE_NAMES.join(", ")}`,
+    );
   return names as ImageName[];
 }
 

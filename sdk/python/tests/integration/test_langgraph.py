@@ -101,7 +101,10 @@ def test_async_with_live_output_in_the_custom_stream(client, unique):
     async def run():
         graph = graph_of(make_sandbox_tools(client))
         config = {"configurable": {"thread_id": unique}}
-        code = "code_sandbox: import time\nfor i in range(3):\n    print(i, flush=True); time.sleep(0.2)"
+        code = (
+            "code_sandbox: import time\nfor i in range(3):\n    print(i, flush=True); time.sleep(0.2)\n"
+            "_ = open('/session/artifacts/a.txt', 'w').write('a')"
+        )
         seen = []
         async for mode, chunk in graph.astream(
             {"messages": [("user", code)]}, config, stream_mode=["custom", "values"]
@@ -111,9 +114,12 @@ def test_async_with_live_output_in_the_custom_stream(client, unique):
 
     try:
         seen = asyncio.run(run())
-        live = [chunk["text"] for mode, chunk in seen if mode == "custom"]
-        assert "".join(live) == "0\n1\n2\n" and len(live) > 1
-        assert seen[-1][1]["messages"][-1].content == "0\n1\n2"
+        *live, kept = [chunk for mode, chunk in seen if mode == "custom"]
+        assert "".join(chunk["text"] for chunk in live) == "0\n1\n2\n" and len(live) > 1
+        assert all(chunk["type"] == "stdout" and chunk["tool_call_id"] == "call-1" for chunk in live)
+        assert kept["type"] == "artifact" and kept["artifact"]["name"] == "a.txt"
+        assert kept["tool_call_id"] == "call-1"
+        assert seen[-1][1]["messages"][-1].content.startswith("0\n1\n2")
     finally:
         stop(client, unique)
 

@@ -13,7 +13,7 @@ from .._models import Event
 from .._sync._session import Session
 from ._render import IMAGE_LIMIT_BYTES, OUTPUT_LIMIT_CHARS, execution_answer
 from ._sandboxes import Client, Sandboxes, SessionKeyFn
-from ._tool import Answer, make_tool
+from ._tool import Answer, current_tool_call_id, make_tool
 
 
 class _CodeArgs(BaseModel):
@@ -124,7 +124,8 @@ def _stream_writer() -> Optional[Callable[[Any], None]]:
 
 
 def _tell(writer: Callable[[Any], None], event: Event) -> None:
+    call = {"tool_call_id": current_tool_call_id.get()}
     if event.type in ("stdout", "stderr"):
-        writer({"type": f"sandbar.{event.type}", "text": event.text})
+        writer({"type": event.type, "text": event.text, **call})
     elif event.type == "artifact":
-        writer({"type": "sandbar.artifact", "artifact": dict(event.data)})
+        writer({"type": "artifact", "artifact": dict(event.data), **call})

@@ -16,14 +16,15 @@ from ._sandboxes import Sandboxes
 #: Content for the model, and descriptors for the application.
 Answer = tuple[Any, Any]
 
-_tool_call_id: ContextVar[Optional[str]] = ContextVar("sandbar_tool_call_id", default=None)
+#: The id of the tool call that runs here, if it has one.
+current_tool_call_id: ContextVar[Optional[str]] = ContextVar("sandbar_tool_call_id", default=None)
 
 
 def call_key(config: RunnableConfig) -> Optional[str]:
     """The same for the same tool call of the same graph step, also when the step is tried again or resumed from a
     checkpoint: then code that ran already is not run twice. Calls that are not part of a step get none."""
     step = (config.get("configurable") or {}).get("checkpoint_ns")
-    call = _tool_call_id.get()
+    call = current_tool_call_id.get()
     if not step or not call:
         return None
     # A header holds visible ASCII only.
@@ -34,18 +35,18 @@ class _SandboxTool(StructuredTool):
     """LangChain tells a function the id of its call only if nobody may call it without one."""
 
     def run(self, *args: Any, tool_call_id: Optional[str] = None, **kwargs: Any) -> Any:
-        token = _tool_call_id.set(tool_call_id)
+        token = current_tool_call_id.set(tool_call_id)
         try:
             return super().run(*args, tool_call_id=tool_call_id, **kwargs)
         finally:
-            _tool_call_id.reset(token)
+            current_tool_call_id.reset(token)
 
     async def arun(self, *args: Any, tool_call_id: Optional[str] = None, **kwargs: Any) -> Any:
-        token = _tool_call_id.set(tool_call_id)
+        token = current_tool_call_id.set(tool_call_id)
         try:
             return await super().arun(*args, tool_call_id=tool_call_id, **kwargs)
         finally:
-            _tool_call_id.reset(token)
+            current_tool_call_id.reset(token)
 
 
 def make_tool(
