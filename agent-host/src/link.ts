@@ -2,6 +2,8 @@
 import {
   CLOSE,
   FRAME_LIMIT_BYTES,
+  FrameBatch,
+  framesOf,
   HEARTBEAT_RESPONSE,
   type HostFrame,
   PROTOCOL_VERSION,
@@ -53,6 +55,8 @@ export function backoffMs(attempt: number, random: number = Math.random()): numb
 
 export class Link {
   readonly #options: LinkOptions;
+  /** What all guests said in one turn of the event loop leaves together. */
+  readonly #batch = new FrameBatch((message) => this.#transmit(message), setImmediate);
   #socket: WebSocket | null = null;
   #heartbeat: Heartbeat | null = null;
   #redial: NodeJS.Timeout | null = null;
@@ -77,6 +81,7 @@ export class Link {
   stop(): void {
     this.#stopped = true;
     if (this.#redial) clearTimeout(this.#redial);
+    this.#batch.flush();
     this.#socket?.close(1001);
   }
 
@@ -86,7 +91,7 @@ export class Link {
 
   sendText(text: string): boolean {
     if (!this.#welcomed || this.#socket?.readyState !== WebSocket.OPEN) return false;
-    this.#transmit(this.#socket, text);
+    this.#batch.add(text);
     return true;
   }
 
@@ -96,10 +101,12 @@ export class Link {
     this.#socket?.terminate();
   }
 
-  #transmit(socket: WebSocket, text: string): void {
-    if (text.length > FRAME_LIMIT_BYTES)
-      this.#options.log.warn({ length: text.length }, "sending a very large frame");
-    socket.send(text, () => this.#relieve(socket));
+  #transmit(message: string): void {
+    const socket = this.#socket;
+    if (socket?.readyState !== WebSocket.OPEN) return;
+    if (message.length > FRAME_LIMIT_BYTES)
+      this.#options.log.warn({ length: message.length }, "sending a very large frame");
+    socket.send(message, () => this.#relieve(socket));
     if (!this.#congested && socket.bufferedAmount > CONGESTED_BYTES) {
       this.#congested = true;
       this.#options.onCongestion(true);
@@ -126,7 +133,7 @@ export class Link {
       const text = data.toString();
       if (text === HEARTBEAT_RESPONSE) return this.#heartbeat?.answered();
       try {
-        this.#receive(socket, text, opening);
+        for (const frame of framesOf(text)) this.#receive(socket, frame, opening);
       } catch (error) {
         log.error({ err: error }, "could not handle a frame");
         socket.terminate();
@@ -187,6 +194,7 @@ export class Link {
     this.#heartbeat?.stop();
     this.#heartbeat = null;
     this.#socket = null;
+    this.#batch.clear();
     if (this.#congested) {
       this.#congested = false;
       this.#options.onCongestion(false);

@@ -11,6 +11,7 @@ import {
   type Capacity,
   CLOSE,
   type Command,
+  framesOf,
   HEARTBEAT_REQUEST,
   HEARTBEAT_RESPONSE,
   type HostFrame,
@@ -141,7 +142,9 @@ export class FakeControlPlane {
     socket.on("message", (data) => {
       const text = data.toString();
       if (text === HEARTBEAT_REQUEST) socket.send(HEARTBEAT_RESPONSE);
-      else void this.#receive(socket, nonce, HostFrameSchema.parse(JSON.parse(text)));
+      else
+        for (const frame of framesOf(text))
+          void this.#receive(socket, nonce, HostFrameSchema.parse(JSON.parse(frame)));
     });
     socket.on("close", () => {
       if (this.socket === socket) this.socket = null;

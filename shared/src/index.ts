@@ -9,6 +9,7 @@ export * from "./execution.ts";
 export * from "./export.ts";
 export * from "./file.ts";
 export * from "./fold-events.ts";
+export * from "./frame-batch.ts";
 export * from "./frames.ts";
 export * from "./guest-messages.ts";
 export * from "./host.ts";

@@ -6,6 +6,7 @@ import { env, exports } from "cloudflare:workers";
 import {
   type Capacity,
   type Command,
+  framesOf,
   type HostFrame,
   type KernelEvent,
   type Outcome,
@@ -86,14 +87,16 @@ export class FakeDaemon {
     const opened = Promise.withResolvers<void>();
     socket.addEventListener("message", ({ data }) => {
       if (data === "pong") return;
-      const frame = ServerFrameSchema.parse(JSON.parse(String(data)));
-      this.frames.push(frame);
-      if (frame.t === "challenge") void this.#hello(frame.nonce, proofKey);
-      else if (frame.t === "welcome") {
-        this.epoch = frame.epoch;
-        this.#seenN = this.#lastN;
-        opened.resolve();
-      } else if (frame.t === "command") this.#take(frame);
+      for (const text of framesOf(String(data))) {
+        const frame = ServerFrameSchema.parse(JSON.parse(text));
+        this.frames.push(frame);
+        if (frame.t === "challenge") void this.#hello(frame.nonce, proofKey);
+        else if (frame.t === "welcome") {
+          this.epoch = frame.epoch;
+          this.#seenN = this.#lastN;
+          opened.resolve();
+        } else if (frame.t === "command") this.#take(frame);
+      }
     });
     socket.addEventListener("close", ({ code, reason }) => {
       this.closed = { code, reason };

@@ -1,7 +1,7 @@
 import { HostFrameSchema } from "@sandbar/shared";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isPlainReport, parseFrame } from "./host-frame.ts";
+import { isPlainReport, parseMessage } from "./host-frame.ts";
 
 const report = {
   t: "report",
@@ -42,7 +42,9 @@ function replaced(value: unknown, path: (string | number)[], by: unknown): unkno
 describe("the shortcut for reports", () => {
   it("takes the report of a short cell", () => {
     expect(isPlainReport(report)).toBe(true);
-    expect(parseFrame(JSON.stringify(report))).toEqual(HostFrameSchema.parse(report));
+    const text = JSON.stringify(report);
+    const frame = HostFrameSchema.parse(report);
+    expect(parseMessage(text)).toEqual([{ frame, length: text.length }]);
   });
 
   it("takes nothing that the schema refuses or would change", () => {
@@ -51,14 +53,22 @@ describe("the shortcut for reports", () => {
         const frame = JSON.parse(JSON.stringify(replaced(report, path, by))) as unknown;
         const judged = HostFrameSchema.safeParse(frame);
         if (isPlainReport(frame)) expect(judged).toEqual({ success: true, data: frame });
-        expect(parseFrame(JSON.stringify(frame))).toEqual(judged.data ?? null);
+        expect(parseMessage(JSON.stringify(frame))?.[0]?.frame ?? null).toEqual(judged.data ?? null);
       }),
-      { numRuns: 3000 },
+      { numRuns: 3000, examples: [[["events", 2, "data"], JSON.parse('{"__proto__":1}')]] },
     );
   });
 
   it("refuses what is not JSON, not text, or too long", () => {
     for (const message of ["{", new ArrayBuffer(2), `"${"x".repeat(3_000_000)}"`])
-      expect(parseFrame(message)).toBeNull();
+      expect(parseMessage(message)).toBeNull();
+  });
+
+  it("takes several in one message, or none", () => {
+    const text = JSON.stringify(report);
+    const ack = '{"t":"ack","n":7}';
+    expect(parseMessage(`${ack}\n${text}`)?.map(({ frame }) => frame.t)).toEqual(["ack", "report"]);
+    for (const message of [`${ack}\n`, `\n${ack}`, `${ack}\n{}`, ""])
+      expect(parseMessage(message)).toBeNull();
   });
 });

@@ -1,13 +1,30 @@
 /**
- * Reads a daemon's frame. The schema is the judge; the report of a short cell, which makes up nearly all traffic, is
+ * Reads a daemon's frames. The schema is the judge; the report of a short cell, which makes up nearly all traffic, is
  * recognised by hand first, because the runtime forbids the compiled checks that make zod fast elsewhere.
  *
  * @module
  */
-import { FRAME_LIMIT_BYTES, type HostFrame, HostFrameSchema } from "@sandbar/shared";
+import { FRAME_LIMIT_BYTES, framesOf, type HostFrame, HostFrameSchema } from "@sandbar/shared";
 
-export function parseFrame(message: string | ArrayBuffer): HostFrame | null {
+/** A frame, and how long its text was. */
+export interface Arrived {
+  readonly frame: HostFrame;
+  readonly length: number;
+}
+
+/** The frames of a message; null when any of it is none. */
+export function parseMessage(message: string | ArrayBuffer): Arrived[] | null {
   if (typeof message !== "string" || message.length > FRAME_LIMIT_BYTES) return null;
+  const arrived: Arrived[] = [];
+  for (const text of framesOf(message)) {
+    const frame = parseFrame(text);
+    if (!frame) return null;
+    arrived.push({ frame, length: text.length });
+  }
+  return arrived;
+}
+
+function parseFrame(message: string): HostFrame | null {
   try {
     const frame: unknown = JSON.parse(message);
     return isPlainReport(frame) ? frame : (HostFrameSchema.safeParse(frame).data ?? null);
@@ -36,7 +53,8 @@ function isPlainEvent(event: unknown): boolean {
   return (
     event.type === "result" &&
     isRecord(event.data) &&
-    Object.keys(event.data).every((mime) => mime.length <= 128)
+    // The schema's copy leaves `__proto__` out.
+    Object.keys(event.data).every((mime) => mime.length <= 128 && mime !== "__proto__")
   );
 }
 

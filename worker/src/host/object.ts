@@ -9,6 +9,7 @@ import {
   type Capacity,
   CLOSE,
   type Command,
+  FrameBatch,
   HEARTBEAT_REQUEST,
   HEARTBEAT_RESPONSE,
   type HostFrame,
@@ -21,7 +22,7 @@ import { fleetObject, isTransient, sessionObject } from "../rpc.ts";
 import { newSecret } from "../tokens.ts";
 import { Calls } from "./calls.ts";
 import { provesHost } from "./handshake.ts";
-import { parseFrame } from "./host-frame.ts";
+import { type Arrived, parseMessage } from "./host-frame.ts";
 import { Lanes } from "./lanes.ts";
 import { lease } from "./lease.ts";
 import { type Attachment, Meta } from "./meta.ts";
@@ -53,6 +54,10 @@ export class HostObject extends DurableObject<Env> {
   readonly #relay: Relay;
   readonly #calls = new Calls();
   readonly #lanes = new Lanes(LANE_LIMIT_CHARS);
+  readonly #batch = new FrameBatch(
+    (message) => this.#transmit(message),
+    (flush) => queueMicrotask(flush),
+  );
   #socket: WebSocket | null = null;
   #lastFrameAt = 0;
 
@@ -95,23 +100,23 @@ export class HostObject extends DurableObject<Env> {
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    const frame = parseFrame(message);
-    if (!frame) {
+    const arrived = parseMessage(message);
+    if (!arrived) {
       socket.close(CLOSE.protocol, "not a frame of this protocol");
       return;
     }
     if (socket !== this.#socket) {
       const attachment = attachmentOf(socket);
+      const { frame } = arrived[0]!;
       if (!attachment || !("nonce" in attachment)) return;
       if (frame.t === "hello") await this.#hello(socket, attachment, frame);
       else socket.close(CLOSE.protocol, "expected hello");
       return;
     }
-    // The current socket has said its hello; one of an older epoch is never the current one.
-    if (frame.t === "hello") return;
     this.#lastFrameAt = Date.now();
     if (this.#meta.value?.status === "unreachable") await this.#setStatus("online");
-    await this.#handle(socket, frame, (message as string).length);
+    // Beside each other: the lanes keep what must be in order.
+    await Promise.all(arrived.map((one) => this.#handle(socket, one)));
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
@@ -190,8 +195,11 @@ export class HostObject extends DurableObject<Env> {
     ]);
   }
 
-  async #handle(socket: WebSocket, frame: Exclude<HostFrame, Hello>, weight: number): Promise<void> {
+  async #handle(socket: WebSocket, { frame, length: weight }: Arrived): Promise<void> {
     switch (frame.t) {
+      case "hello":
+        // The current socket has said its own; one of an older epoch is never the current one.
+        return;
       case "ack":
         return this.#outbox.ack(frame.n);
       case "answer":
@@ -351,12 +359,15 @@ export class HostObject extends DurableObject<Env> {
   /** False when there is no socket to send on. */
   #send(frame: ServerFrame): boolean {
     if (!this.#socket) return false;
+    this.#batch.add(JSON.stringify(frame));
+    return true;
+  }
+
+  #transmit(message: string): void {
     try {
-      this.#socket.send(JSON.stringify(frame));
-      return true;
+      this.#socket?.send(message);
     } catch {
       // Closed a moment ago; the outbox and the daemon's journal hold what matters.
-      return false;
     }
   }
 }
