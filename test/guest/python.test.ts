@@ -89,6 +89,25 @@ Rich()`);
     expect(frame.results[0]?.["text/html"]).toContain("<table");
   });
 
+  it("shows plain values as text, and in any form that code has registered for them", async () => {
+    const values = "[1, 'a', 2.5, True, b'x', (1,), {1}, {'k': [None]}]";
+    expect((await box.run(values)).results).toEqual([{ "text/plain": values }]);
+    expect((await box.run("%precision 2\n3.14159")).results).toEqual([{ "text/plain": "3.14" }]);
+    await box.run(
+      "%precision\nformatters = get_ipython().display_formatter.formatters\nformatters['text/html'].for_type(int, lambda n: f'<b>{n}</b>')",
+    );
+    expect((await box.run("7")).results).toEqual([{ "text/plain": "7", "text/html": "<b>7</b>" }]);
+    expect((await box.run("'7'")).results).toEqual([{ "text/plain": "'7'" }]);
+    await box.run("formatters['text/html'].pop(int)");
+    expect((await box.run("7")).results).toEqual([{ "text/plain": "7" }]);
+    await box.run(
+      "from IPython.core.formatters import BaseFormatter\nclass Loud(BaseFormatter):\n    format_type = 'x/loud'\n    def __call__(self, value): return str(value) + '!'\n" +
+        "formatters['x/loud'] = Loud(parent=get_ipython().display_formatter)",
+    );
+    expect((await box.run("7")).results).toEqual([{ "text/plain": "7", "x/loud": "7!" }]);
+    await box.run("del formatters['x/loud']");
+  });
+
   it("sends matplotlib figures as PNG at show() and at the end of a cell", async () => {
     const ran = await box.run(
       "import matplotlib.pyplot as plt\nplt.plot([1])\nprint('before')\nplt.show()\nprint('between')\n_ = plt.plot([2])",

@@ -42,6 +42,28 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _Coroutine = types.CoroutineType
 _SystemExit = SystemExit
 _KeyboardInterrupt = KeyboardInterrupt
+# Of these exact types; without a printer that somebody has registered they have a text form only.
+_PLAIN = frozenset((int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset))
+_TEXT_ONLY = ("text/plain",)
+
+
+class _Printers:
+    """Tells whether anybody has registered another way to show values since the kernel started."""
+
+    def __init__(self, display_formatter) -> None:
+        self._formatters = display_formatter.formatters
+        self._known = list(self._formatters.values())
+        everyone = (*self._known, display_formatter.ipython_display_formatter, display_formatter.mimebundle_formatter)
+        self._tables = [
+            table
+            for formatter in everyone
+            if formatter is not self._formatters.get("text/plain")
+            for table in (formatter.type_printers, formatter.singleton_printers, formatter.deferred_printers)
+        ]
+        self._count = sum(map(len, self._tables))
+
+    def as_new(self) -> bool:
+        return sum(map(len, self._tables)) == self._count and list(self._formatters.values()) == self._known
 
 
 class _Hook(DisplayHook):
@@ -53,6 +75,11 @@ class _Hook(DisplayHook):
             self.shell.sandbar_coroutine = result
         else:
             super().__call__(result)
+
+    def compute_format_data(self, result):
+        if type(result) in _PLAIN and self.shell.sandbar_printers.as_new():
+            return self.shell.display_formatter.format(result, include=_TEXT_ONLY)
+        return super().compute_format_data(result)
 
     def write_output_prompt(self):
         pass
@@ -81,6 +108,14 @@ class _Shell(InteractiveShell):
     sandbar_publish = Any()
     sandbar_traceback = Any(None)
     sandbar_coroutine = Any(None)
+    sandbar_printers = Any()
+
+    def should_run_async(self, raw_cell, *, transformed_cell=None, **kwargs):
+        """IPython compiles the cell once more to find out; without these words there is nothing to find."""
+        code = raw_cell if transformed_cell is None else transformed_cell
+        if "await" not in code and "async" not in code:
+            return False
+        return super().should_run_async(raw_cell, transformed_cell=transformed_cell, **kwargs)
 
     def _showtraceback(self, etype, evalue, stb):
         self.sandbar_traceback = "\n".join(stb) if isinstance(stb, list) else str(stb)
@@ -142,6 +177,7 @@ class IPythonShell:
         shell.user_ns.update(exit=_exit, quit=_exit)
         shell.user_ns_hidden.update(exit=_exit, quit=_exit)
         shell.display_formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figure_png)
+        shell.sandbar_printers = _Printers(shell.display_formatter)
         self._shell = shell
         self._figures = figures
         self.namespace = shell.user_ns
