@@ -185,6 +185,7 @@ describe("sessions leave nothing behind", () => {
         seed: SEED,
         numRuns: Math.ceil(LIVES / LANES),
         endOnFailure: true,
+        includeErrorInReport: true,
       },
     );
     console.log(`seed ${SEED}: ${lanes} lives in ${Math.round((Date.now() - began) / 1000)} s`);

@@ -164,6 +164,9 @@ export class Session implements ExecutionHost, ExecutionsHost {
 
   /** An earlier daemon began; no code has run in it yet, so the clean way is from the start. */
   recreate(leftovers: string[]): void {
+    // What is cleared away here is not a death that concerns the new box.
+    this.row.container = null;
+    this.#context.journal.saveSession(this.row);
     const cleared = async () => {
       for (const id of leftovers) await this.#context.containers.remove(id);
       await this.#makeBox().destroy();

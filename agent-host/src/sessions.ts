@@ -251,7 +251,8 @@ export class Sessions {
   async #confirmDeath(session: Session, container: string): Promise<void> {
     try {
       const reason = await this.#context.containers.deathOf(container);
-      if (reason) session.died(reason);
+      // Meanwhile it may have got another one.
+      if (reason && session.container === container) session.died(reason);
     } catch (error) {
       this.#context.log.warn({ err: error, container }, "could not look at a container");
     }
