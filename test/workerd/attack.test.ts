@@ -131,4 +131,18 @@ describe("a command for a daemon with an older journal", () => {
     await until(() => daemon.commands.some(({ command }) => command.type === "context.restart"));
     expect(daemon.gaps).toEqual([]);
   });
+
+  it("is not carried out twice when it was acknowledged and the journal is older than that", async () => {
+    const older = daemon.twin();
+    await client.call("POST", `/v1/sessions/${session}/contexts/python/restart`);
+    const restarts = (of: FakeDaemon) =>
+      of.commands.filter(({ command }) => command.type === "context.restart");
+    await until(() => restarts(daemon).length === 1);
+    await client.execute(session, "acknowledged by now");
+    await older.connect();
+    older.onRun = (run, of) => older.events(of, run.execution, printed("x"), outcome({ last_seq: 2 }));
+    expect((await client.execute(session, "after")).body.status).toBe("ok");
+    expect(restarts(older)).toEqual([]);
+    expect(older.gaps).toEqual([]);
+  });
 });

@@ -8,7 +8,6 @@ import { DurableObject } from "cloudflare:workers";
 import {
   type Capacity,
   CLOSE,
-  type Command,
   FrameBatch,
   HEARTBEAT_REQUEST,
   HEARTBEAT_RESPONSE,
@@ -19,6 +18,7 @@ import {
 import { type Answer, ok, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
 import { fleetObject, isTransient, sessionObject } from "../rpc.ts";
+import type { Envelope } from "../session/outgoing.ts";
 import { newSecret } from "../tokens.ts";
 import { Calls } from "./calls.ts";
 import { provesHost } from "./handshake.ts";
@@ -37,11 +37,11 @@ const LANE_LIMIT_CHARS = 32 * 1024 * 1024;
 /** The standard code for "try again later". */
 const CLOSE_TRY_AGAIN = 1013;
 
-export interface Dispatch {
+export interface Dispatch extends Envelope {
   readonly session: string;
   readonly tenant: string;
-  readonly dedupe: string;
-  readonly command: Command;
+  /** What the command must not overtake; most of it waits here already. */
+  readonly first?: readonly Envelope[];
   readonly refusable: boolean;
 }
 
@@ -69,8 +69,12 @@ export class HostObject extends DurableObject<Env> {
     this.#placed = new Placed(ctx.storage.sql);
     this.#relay = new Relay(env, this.#placed, this.#outbox, {
       send: (frame) => this.#send(frame),
-      command: (session, { dedupe, command }) => this.#command(session, dedupe, command),
-      stop: (session) => this.#command(session, "session.stop", { type: "session.stop", reason: "ended" }),
+      command: (session, envelope) => this.#command(session, envelope),
+      stop: (session) =>
+        this.#command(session, {
+          dedupe: "session.stop",
+          command: { type: "session.stop", reason: "ended" },
+        }),
     });
     const meta = this.#meta.value;
     if (!meta) return;
@@ -233,24 +237,24 @@ export class HostObject extends DurableObject<Env> {
   }
 
   /** From a SessionObject: kept until the daemon has it. */
-  async dispatch({ session, tenant, dedupe, command, refusable }: Dispatch): Promise<Answer<null>> {
+  async dispatch({ session, tenant, first = [], refusable, ...envelope }: Dispatch): Promise<Answer<null>> {
     if (!this.#meta.value) return refuse("NOT_FOUND", "No such host");
     if (refusable && !(await this.isReachable()))
       return refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
     // A daemon that is there takes them at once.
     if (refusable && !this.#socket && this.#outbox.size() >= OUTBOX_LIMIT)
       return refuse("HOST_UNREACHABLE", "Too many commands wait for this host", { retry_after_s: 5 });
-    if (command.type === "session.create") this.#placed.add(session, tenant);
-    this.#command(session, dedupe, command);
+    if (envelope.command.type === "session.create") this.#placed.add(session, tenant);
+    for (const one of [...first, envelope]) this.#command(session, one);
     return ok(null);
   }
 
-  #command(session: string, dedupe: string, command: Command): void {
-    const row = this.#outbox.put(session, dedupe, command, this.#socket !== null);
+  #command(session: string, envelope: Envelope): void {
+    const row = this.#outbox.put(session, envelope, this.#socket !== null);
     if (!row || !this.#socket) return;
     const { host, epoch } = this.#meta.value!;
     attach(this.#socket, { host, epoch, n: row.n });
-    this.#send({ t: "command", n: row.n, session, command });
+    this.#send({ t: "command", n: row.n, session, command: envelope.command });
   }
 
   async call(session: string, method: string, params: unknown, timeoutMs?: number): Promise<Answer<unknown>> {

@@ -8,6 +8,7 @@
  * @module
  */
 import type { Command } from "@sandbar/shared";
+import type { Envelope } from "../session/outgoing.ts";
 
 export const OUTBOX_SCHEMA = [
   `CREATE TABLE outbox (n INTEGER PRIMARY KEY, session TEXT NOT NULL, dedupe TEXT NOT NULL, command TEXT NOT NULL,
@@ -66,15 +67,15 @@ export class Outbox {
   }
 
   /** The new row, or null when the same command waits already. */
-  put(session: string, dedupe: string, command: Command, sent: boolean): OutboxRow | null {
+  put(session: string, { dedupe, command, again = false }: Envelope, linked: boolean): OutboxRow | null {
     const waiting = this.#load();
     const purpose = purposeOf(session, dedupe);
     if (waiting.has(purpose)) return null;
     const row: PutRow = { n: this.#nextN(), session, dedupe, command };
-    if (sent && command.type === "run") this.#unwritten.set(row.n, row);
+    if (linked && command.type === "run") this.#unwritten.set(row.n, row);
     else {
       this.#writeRuns(session);
-      this.#write(row, sent);
+      this.#write(row, linked || again);
       this.flush();
     }
     waiting.set(purpose, row.n);

@@ -53,6 +53,7 @@ export class Executions {
     this.#outgoing = outgoing;
     this.#signal = signal;
     outgoing.silentRuns = () => this.#silent();
+    outgoing.accepted = () => Promise.allSettled(this.#accepting.values());
   }
 
   /**
@@ -114,7 +115,7 @@ export class Executions {
   async #handOver(id: string, command: Command | null): Promise<Answer<string>> {
     let refusal: Answer<null> | null = null;
     try {
-      if (command) refusal = await this.#outgoing.send(command, runOf(id), true);
+      if (command) refusal = await this.#outgoing.send({ command, dedupe: runOf(id) }, true);
       else if (!(await this.#outgoing.hostIsReachable()))
         refusal = refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
     } catch (error) {
@@ -135,14 +136,14 @@ export class Executions {
   async redrive(): Promise<void> {
     // What is being accepted may be refused.
     await Promise.allSettled(this.#accepting.values());
-    await Promise.all(this.#silent().map(({ command, dedupe }) => this.#outgoing.send(command, dedupe)));
+    await Promise.all(this.#silent().map((run) => this.#outgoing.send(run)));
   }
 
   #silent(context?: string): Envelope[] {
     return this.#journal
       .open(context)
       .filter(({ id, state, last_seq }) => state === "sent" && last_seq === 0 && !this.#accepting.has(id))
-      .map((row) => ({ dedupe: runOf(row.id), command: this.#command(row) }));
+      .map((row) => ({ dedupe: runOf(row.id), command: this.#command(row), again: true }));
   }
 
   report(id: string, events: readonly KernelEvent[], outcome: Outcome | null): ReportAnswer {
@@ -176,7 +177,10 @@ export class Executions {
     if (row.state === "queued")
       this.#end(row, "interrupted", "INTERRUPTED", "It was interrupted before it ran", KEPT);
     else if (row.state === "sent")
-      return this.#outgoing.send({ type: "interrupt", execution: id }, `interrupt:${id}`);
+      return this.#outgoing.send({
+        command: { type: "interrupt", execution: id },
+        dedupe: `interrupt:${id}`,
+      });
     return ok(null);
   }
 
@@ -230,7 +234,7 @@ export class Executions {
   #pump(context: string): void {
     const next = this.#takeNext(context);
     if (next)
-      this.#outgoing.send(next.command, next.dedupe).catch((error) => {
+      this.#outgoing.send(next).catch((error) => {
         console.error("run not handed over yet", next.dedupe, error);
       });
   }

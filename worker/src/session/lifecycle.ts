@@ -160,10 +160,10 @@ export class Lifecycle {
     }
     if (session.step === "dispatch") {
       const { tenant, spec } = session;
-      const sent = await this.#outgoing.send(
-        { type: "session.create", tenant, context: spec.runtime, spec },
-        "session.create",
-      );
+      const sent = await this.#outgoing.send({
+        command: { type: "session.create", tenant, context: spec.runtime, spec },
+        dedupe: "session.create",
+      });
       if (this.#records.session?.state !== "creating") return null;
       if ("failure" in sent) {
         this.end("failed", { code: "SESSION_START_FAILED", detail: sent.failure.detail });
@@ -229,7 +229,10 @@ export class Lifecycle {
   }
 
   async #sendStop(reason: string): Promise<void> {
-    const sent = await this.#outgoing.send({ type: "session.stop", reason }, "session.stop");
+    const sent = await this.#outgoing.send({
+      command: { type: "session.stop", reason },
+      dedupe: "session.stop",
+    });
     // A host that was removed has nothing left to stop.
     if ("failure" in sent) this.end("stopped", null);
   }

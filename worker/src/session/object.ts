@@ -196,10 +196,10 @@ export class SessionObject extends DurableObject<Env> {
       const { context, fresh } = made.value;
       if (fresh) {
         this.#records.addContext(context);
-        await this.#outgoing.send(
-          { type: "context.open", context: name, language },
-          `context.open:${context.id}`,
-        );
+        await this.#outgoing.send({
+          command: { type: "context.open", context: name, language },
+          dedupe: `context.open:${context.id}`,
+        });
       }
       return ok({ context: this.#describeContext(context), created: fresh });
     });
@@ -208,8 +208,10 @@ export class SessionObject extends DurableObject<Env> {
   async restartContext(reference: string): Promise<Answer<Context>> {
     return this.#withContext(reference, async (context) => {
       const sent = await this.#outgoing.send(
-        { type: "context.restart", context: context.name },
-        `context.restart:${newId("req")}`,
+        {
+          command: { type: "context.restart", context: context.name },
+          dedupe: `context.restart:${newId("req")}`,
+        },
         true,
       );
       return "failure" in sent ? sent : ok(this.#describeContext(context));
@@ -225,10 +227,10 @@ export class SessionObject extends DurableObject<Env> {
         context.name,
       );
       this.#records.removeContext(context.id);
-      return this.#outgoing.send(
-        { type: "context.close", context: context.name },
-        `context.close:${context.id}`,
-      );
+      return this.#outgoing.send({
+        command: { type: "context.close", context: context.name },
+        dedupe: `context.close:${context.id}`,
+      });
     });
   }
 

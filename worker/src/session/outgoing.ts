@@ -3,20 +3,23 @@
  *
  * The next run of a busy context travels in the answer to the report that made room for it, which saves a call. An
  * answer has no order with the calls made after it, and a host's object may have forgotten a run, so whatever must
- * not overtake one sends the runs that have not spoken once more before it; the outbox takes only one of each.
+ * not overtake one takes the runs that have not spoken along, in the same call: the object may be lost between two.
+ * The outbox takes only one of each.
  *
  * @module
  */
 import type { Command } from "@sandbar/shared";
 import { type Answer, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
-import { hostObject } from "../rpc.ts";
+import { hostObject, retrying } from "../rpc.ts";
 import type { Records } from "./record.ts";
 
 export interface Envelope {
   /** Names the command's purpose: sending it again while it waits in the outbox changes nothing. */
   readonly dedupe: string;
   readonly command: Command;
+  /** It was given out before, so the host may have it although nobody remembers. */
+  readonly again?: boolean;
 }
 
 export class Outgoing {
@@ -26,6 +29,8 @@ export class Outgoing {
   #heardAt = 0;
   /** Runs that were given out and of which the host has said nothing yet. */
   silentRuns: () => Envelope[] = () => [];
+  /** Resolves when it is known of each run that was submitted so far whether it was refused. */
+  accepted: () => Promise<unknown> = async () => {};
 
   constructor(env: Env, records: Records) {
     this.#env = env;
@@ -33,18 +38,29 @@ export class Outgoing {
   }
 
   /** Resolves when the command is in the host's outbox. With `refusable`, an unreachable host refuses it. */
-  send(command: Command, dedupe: string, refusable = false): Promise<Answer<null>> {
-    if (command.type !== "run") for (const run of this.silentRuns()) this.send(run.command, run.dedupe);
-
-    const sent = this.#tail.then(() => {
+  send({ command, dedupe, again = false }: Envelope, refusable = false): Promise<Answer<null>> {
+    const follows = command.type !== "run";
+    const accepted = follows && this.accepted();
+    const sent = this.#tail.then(async () => {
+      await accepted;
       const session = this.#records.session;
-      if (!session?.host_id) return refuse("NOT_FOUND", "The session has no host");
-      return hostObject(this.#env, session.host_id).dispatch({
-        session: session.id,
-        tenant: session.tenant,
-        dedupe,
-        command,
-        refusable,
+      const host = session?.host_id;
+      if (!host) return refuse("NOT_FOUND", "The session has no host");
+      const { id, tenant } = session;
+      const first = follows ? this.silentRuns() : [];
+      let attempts = 0;
+      return retrying(async () => {
+        // An attempt that failed may have reached the host all the same.
+        const repeated = again || attempts++ > 0;
+        return this.#env.HOSTS.getByName(host).dispatch({
+          session: id,
+          tenant,
+          first,
+          dedupe,
+          command,
+          again: repeated,
+          refusable: refusable && !repeated,
+        });
       });
     });
     this.#tail = sent.catch(() => undefined);
