@@ -117,10 +117,13 @@ export class Outbox {
    * without a gap, and marked as sent before they are handed out.
    */
   *resendAfter(last: number): Generator<OutboxRow> {
-    for (const row of this.#unwritten.values()) if (row.n > last) this.#write(row, true);
+    // What was acknowledged has been carried out, also when the journal that said so is lost. A number that was never
+    // given out is of another journal's count, and says nothing of what waits here.
+    const had = Math.max(this.#ackedTo, last <= this.#lastN ? last : 0);
+    for (const row of this.#unwritten.values()) if (row.n > had) this.#write(row, true);
     this.#unwritten.clear();
     this.#creations.clear();
-    this.#sql.exec("DELETE FROM outbox WHERE n <= ?", last);
+    this.#sql.exec("DELETE FROM outbox WHERE n <= ?", had);
     this.#sql.exec("UPDATE outbox SET sent = 1 WHERE sent = 0");
     this.#ackedTo = this.#flushedTo = this.#lastN = last;
     this.#reserve(last);
