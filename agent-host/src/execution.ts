@@ -62,7 +62,7 @@ export class Execution {
   readonly #adopted: boolean;
   #acked = 0;
   #replayAsked = -1;
-  /** Of an execution that has ended: where replays began, whether the last one's end is still to come, what was asked meanwhile. */
+  /** Of an execution that has ended: where replays began and how many came whole, whether one is on its way, what was asked meanwhile. */
   #replays = { from: -1, count: 0 };
   #replaying = false;
   #wanted: number | null = null;
@@ -138,6 +138,8 @@ export class Execution {
       // The run was lost on its way; `started` code that the guest forgot must not run again.
       this.#sent = false;
       this.#disarm();
+      // What it does not know it cannot send again.
+      if (this.row.outcome?.last_seq) this.#tellWithoutEvents(this.row.outcome);
       if (this.finished || this.#ingesting) return;
       if (this.#judged) {
         this.#finish(this.#judged);
@@ -232,8 +234,9 @@ export class Execution {
   /** The container is gone, or about to be; `stop` when that was wanted. */
   containerDied(reason: string, stopped: boolean): void {
     this.#disarm();
-    if (this.finished) {
+    if (this.row.outcome) {
       this.#batch.clear();
+      if (this.#replaying) this.#tellWithoutEvents(this.row.outcome);
       return;
     }
     if (this.#judged) {
@@ -276,13 +279,17 @@ export class Execution {
 
   #replayToTheEnd(seq: number, outcome: Outcome): void {
     const from = Math.max(seq, this.#acked);
-    this.#replays = { from, count: this.#replays.from === from ? this.#replays.count + 1 : 1 };
-    if (this.#replays.count > REPLAY_LIMIT) {
-      this.#batch.clear();
-      this.row.outcome = { ...outcome, last_seq: null };
-      this.#host.journal.executionFinished(this.id, this.row.outcome);
-      this.#report([], this.row.outcome);
-    } else this.#replaying = this.#replayAgain(seq);
+    if (this.#replays.from !== from) this.#replays = { from, count: 0 };
+    if (this.#replays.count >= REPLAY_LIMIT) this.#tellWithoutEvents(outcome);
+    else this.#replaying = this.#replayAgain(seq);
+  }
+
+  #tellWithoutEvents(outcome: Outcome): void {
+    this.#batch.clear();
+    this.#forgetReplays();
+    this.row.outcome = { ...outcome, last_seq: null };
+    this.#host.journal.executionFinished(this.id, this.row.outcome);
+    this.#report([], this.row.outcome);
   }
 
   #replayAgain(seq: number): boolean {
@@ -321,6 +328,7 @@ export class Execution {
       this.#batch.flush(this.row.outcome);
     if (this.#replayAsked >= 0) this.#replayAsked = -1;
     const wanted = this.#wanted;
+    if (this.#replaying) this.#replays.count++;
     this.#forgetReplays();
     if (wanted !== null) this.onResend(wanted);
   }

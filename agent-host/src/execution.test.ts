@@ -1,0 +1,75 @@
+import type { DaemonMessage, GuestEvent, KernelEvent, Outcome } from "@sandbar/shared";
+import { beforeEach, describe, expect, it } from "vitest";
+import { Execution, type ExecutionHost } from "./execution.ts";
+import type { ExecutionRow } from "./journal.ts";
+
+const done = (seq: number): GuestEvent =>
+  ({ type: "done", seq, status: "ok", exit_code: null, exit: null, totals: null, artifacts: [] }) as never;
+
+/** An execution of three events that has ended, and whose report was lost. */
+describe("an outcome whose events are wanted again", () => {
+  const toGuest: DaemonMessage[] = [];
+  const reports: { events: KernelEvent[]; outcome: Outcome | null }[] = [];
+  let execution: Execution;
+  const events: GuestEvent[] = [
+    { type: "started", seq: 1 },
+    { type: "stdout", seq: 2, text: "a" },
+    { type: "stdout", seq: 3, text: "b" },
+  ];
+  const replay = () => {
+    for (const event of [...events, done(4)]) execution.onEvent(event);
+  };
+
+  beforeEach(() => {
+    toGuest.length = reports.length = 0;
+    const host = {
+      config: { maxima: { timeout_s: 60 }, startTimeoutMs: 60_000 },
+      journal: new Proxy({}, { get: () => () => {} }),
+      storage: "TMPFS",
+      linked: true,
+      toGuest: (message: DaemonMessage) => toGuest.push(message) > 0,
+      toServer: (text: string) => reports.push(JSON.parse(text)) > 0,
+      onFinished: () => {},
+    } as unknown as ExecutionHost;
+    const row = {
+      id: "exe_1",
+      session: "ses_1",
+      command: { type: "run", execution: "exe_1", context: "python", timeout_ms: 10_000 },
+      state: "accepted",
+      started_at: null,
+      deadline: null,
+      asked: "nothing",
+      killed: false,
+      outcome: null,
+    } as unknown as ExecutionRow;
+    execution = new Execution(row, host, false);
+    execution.start();
+    replay();
+    reports.length = 0;
+  });
+
+  it("keeps them, however often the link is cut before they came", () => {
+    for (let cut = 0; cut < 10; cut++) {
+      execution.onWelcome();
+      execution.onResend(0);
+    }
+    replay();
+    expect(reports.at(-1)).toMatchObject({ outcome: { status: "ok", last_seq: 3 }, events });
+  });
+
+  it("is told without them when the container ends first", () => {
+    execution.onWelcome();
+    execution.onResend(0);
+    reports.length = 0;
+    execution.containerDied("stopped", true);
+    expect(reports).toMatchObject([{ events: [], outcome: { status: "ok", last_seq: null } }]);
+  });
+
+  it("is told without them when whole replays do not help", () => {
+    for (let complaint = 0; complaint < 6; complaint++) {
+      execution.onResend(0);
+      if (complaint < 5) replay();
+    }
+    expect(reports.at(-1)).toMatchObject({ events: [], outcome: { status: "ok", last_seq: null } });
+  });
+});
