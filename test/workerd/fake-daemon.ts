@@ -40,6 +40,7 @@ export class FakeDaemon {
   deaf = false;
   /** Commands that a real daemon would have waited for in vain: their numbers did not follow each other. */
   readonly gaps: number[] = [];
+  readonly trace: string[] = [];
   /** Sessions become ready and stop by themselves. */
   obliging = true;
   onRun: (run: Extract<Command, { type: "run" }>, session: string) => void = () => {};
@@ -87,12 +88,15 @@ export class FakeDaemon {
     const opened = Promise.withResolvers<void>();
     socket.addEventListener("message", ({ data }) => {
       if (data === "pong") return;
+      // A real one hears nothing on a socket that it has left.
+      if (this.#socket !== socket) return;
       for (const text of framesOf(String(data))) {
         const frame = ServerFrameSchema.parse(JSON.parse(text));
         this.frames.push(frame);
         if (frame.t === "challenge") void this.#hello(frame.nonce, proofKey);
         else if (frame.t === "welcome") {
           this.epoch = frame.epoch;
+          this.trace.push(`welcome ${frame.epoch} last=${this.#lastN}`);
           this.#seenN = this.#lastN;
           opened.resolve();
         } else if (frame.t === "command") this.#take(frame);
@@ -125,6 +129,7 @@ export class FakeDaemon {
   }
 
   #take(frame: Received): void {
+    this.trace.push(`${this.deaf ? "deaf " : ""}${this.epoch}:${frame.n} ${frame.command.type} last=${this.#lastN} seen=${this.#seenN}`);
     if (this.deaf) return;
     this.commands.push(frame);
     if (frame.n > this.#seenN + 1) this.gaps.push(frame.n);

@@ -123,7 +123,7 @@ export class Outbox {
     for (const row of this.#unwritten.values()) if (row.n > had) this.#write(row, true);
     this.#unwritten.clear();
     this.#creations.clear();
-    this.#sql.exec("DELETE FROM outbox WHERE n <= ?", had);
+    this.#sql.exec("DELETE FROM outbox WHERE n <= ? OR command = ''", had);
     this.#sql.exec("UPDATE outbox SET sent = 1 WHERE sent = 0");
     this.#ackedTo = this.#flushedTo = this.#lastN = last;
     this.#reserve(last);
