@@ -32,6 +32,7 @@ const STILL_WRITTEN = "still being written";
 const NAME_LIMIT = 4096;
 /** Descriptors ride in one frame with the outcome. */
 const NAMES_LIMIT_CHARS = 1_000_000;
+const SKIPPED_LIMIT_CHARS = 500_000;
 const REASONS = {
   symlink: "a symbolic link",
   fifo: "a named pipe",
@@ -136,7 +137,7 @@ export class ArtifactIngest {
       }
     }
     this.#settle(folder, { refused: unwanted });
-    return { artifacts: [...artifacts.values()], artifacts_skipped };
+    return { artifacts: [...artifacts.values()], artifacts_skipped: bounded(artifacts_skipped) };
   }
 
   /** At the end of a session; for an idle one without artifacts this is one short question. */
@@ -202,4 +203,15 @@ function* inGroups(files: readonly Found[]): Generator<Found[]> {
     bytes += size;
   }
   if (group.length > 0) yield group;
+}
+
+/** As many as fit beside the descriptors; the control plane would refuse a longer frame, again and again. */
+function bounded(skipped: Ingested["artifacts_skipped"]): Ingested["artifacts_skipped"] {
+  let room = SKIPPED_LIMIT_CHARS;
+  const end = skipped.findIndex((one) => {
+    room -= JSON.stringify(one).length + 1;
+    return room < 0;
+  });
+  if (end < 0) return skipped;
+  return [...skipped.slice(0, end), { name: "", reason: `${skipped.length - end} more, too many to name` }];
 }

@@ -17,7 +17,9 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const FIRST = 1000;
 
 for (let seed = FIRST; seed < FIRST + 60; seed++)
-  it(`every run starts once and ends once, no command overtakes (seed ${seed})`, { timeout: 60_000 }, async () => {
+  it(`every run starts once and ends once, no command overtakes (seed ${seed})`, {
+    timeout: 60_000,
+  }, async () => {
     const next = random(seed);
     const daemon = await onlyHost();
     const client = await Client.of("acme");
@@ -70,7 +72,8 @@ for (let seed = FIRST; seed < FIRST + 60; seed++)
         await evictDurableObject(host(), { webSockets: "close" }).catch(() => undefined);
         linked = false;
       } else if (dice < 0.8) daemon.deaf = true;
-      else if (dice < 0.86) await runInDurableObject(stub(session), (_, ctx) => ctx.abort("x")).catch(() => undefined);
+      else if (dice < 0.86)
+        await runInDurableObject(stub(session), (_, ctx) => ctx.abort("x")).catch(() => undefined);
       else if (dice < 0.92) {
         work.push(client.call("POST", `/v1/sessions/${session}/contexts/python/restart`));
       } else if (dice < 0.98) {
@@ -94,7 +97,12 @@ for (let seed = FIRST; seed < FIRST + 60; seed++)
     expect([...starts.values()].filter((times) => times > 1)).toEqual([]);
     if (daemon.gaps.length) {
       const at = daemon.trace.findIndex((l) => l.includes(`:${daemon.gaps[0]} `));
-      console.log(`TRACE\n${daemon.trace.slice(Math.max(0, at - 14), at + 8).map((l) => `T ${l}`).join("\n")}`);
+      console.log(
+        `TRACE\n${daemon.trace
+          .slice(Math.max(0, at - 14), at + 8)
+          .map((l) => `T ${l}`)
+          .join("\n")}`,
+      );
     }
     expect(daemon.gaps).toEqual([]);
     const seen = new Set<string>();

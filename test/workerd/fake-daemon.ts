@@ -129,7 +129,9 @@ export class FakeDaemon {
   }
 
   #take(frame: Received): void {
-    this.trace.push(`${this.deaf ? "deaf " : ""}${this.epoch}:${frame.n} ${frame.command.type} last=${this.#lastN} seen=${this.#seenN}`);
+    this.trace.push(
+      `${this.deaf ? "deaf " : ""}${this.epoch}:${frame.n} ${frame.command.type} last=${this.#lastN} seen=${this.#seenN}`,
+    );
     if (this.deaf) return;
     this.commands.push(frame);
     if (frame.n > this.#seenN + 1) this.gaps.push(frame.n);
