@@ -20,6 +20,14 @@ const parse = (frame: string) =>
   HostFrameSchema.parse(JSON.parse(frame)) as Extract<HostFrame, { t: "report" }>;
 
 describe("reports", () => {
+  it("never exceed the limit, also when the last event and the outcome together would", () => {
+    const event = JSON.stringify({ type: "stdout", seq: 1, text: "x".repeat(2500) });
+    const outcome = { status: "ok", artifacts: ["y".repeat(1900)], last_seq: 1 } as never;
+    const frames = reportFrames("ses", "exe", [event], outcome, 4096);
+    expect(frames.map((frame) => frame.length <= 4096)).not.toContain(false);
+    expect(frames.map((frame) => JSON.parse(frame).outcome !== null)).toEqual([false, true]);
+  });
+
   it("are split below the limit, in order, with the outcome on the last", () => {
     const events = Array.from({ length: 50 }, (_, i) => JSON.stringify(text(i + 1, 1000)));
     const frames = reportFrames("ses", "exe", events, OUTCOME, 10_000);

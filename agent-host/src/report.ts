@@ -28,6 +28,11 @@ export function reportFrames(
     held.push(event);
     size += bytes;
   }
+  // One event may be larger than the room beside a large outcome.
+  if (held.length && size > room) {
+    frames.push(`${head}${held.join(",")}],"outcome":null}`);
+    held = [];
+  }
   frames.push(`${head}${held.join(",")}],"outcome":${end}}`);
   return frames;
 }
