@@ -146,3 +146,24 @@ describe("a command for a daemon with an older journal", () => {
     expect(older.gaps).toEqual([]);
   });
 });
+
+describe("a run that could not be handed over", () => {
+  it("is tried again soon, however far away the session's next alarm is", async () => {
+    daemon.onRun = () => {};
+    // Nothing is open, so the next alarm is the end of the session's idle time.
+    await runInDurableObject(sessionStub(), (_, ctx) => ctx.storage.setAlarm(Date.now() + 60_000));
+    await runDurableObjectAlarm(sessionStub());
+    const real = bindings.HOSTS;
+    const away = async () => {
+      throw new Error("overloaded");
+    };
+    Object.assign(bindings, { HOSTS: { getByName: () => ({ dispatch: away, isReachable: away }) } });
+    try {
+      await client.submit(session, "cell");
+    } finally {
+      Object.assign(bindings, { HOSTS: real });
+    }
+    const alarm = await runInDurableObject(sessionStub(), (_, ctx) => ctx.storage.getAlarm());
+    expect(alarm! - Date.now()).toBeLessThan(60_000);
+  });
+});

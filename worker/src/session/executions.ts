@@ -46,6 +46,8 @@ export class Executions {
   /** Submissions whose host has not taken them yet: a second caller must hear the same answer. */
   readonly #accepting = new Map<string, Promise<Answer<string>>>();
   #sincePrune = 0;
+  /** Has `redrive` called before long. */
+  redriveSoon: () => Promise<void> = async () => {};
 
   constructor(records: Records, journal: Journal, outgoing: Outgoing, signal: Signal) {
     this.#records = records;
@@ -119,8 +121,9 @@ export class Executions {
       else if (!(await this.#outgoing.hostIsReachable()))
         refusal = refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
     } catch (error) {
-      // The object's alarm sends it again; the caller's execution stands.
+      // It is sent again; the caller's execution stands.
       console.error("run not handed over yet", id, error);
+      await this.redriveSoon();
     }
     const row = this.#journal.findOpen(id);
     if (refusal && "failure" in refusal && row?.last_seq === 0) {
@@ -236,6 +239,7 @@ export class Executions {
     if (next)
       this.#outgoing.send(next).catch((error) => {
         console.error("run not handed over yet", next.dedupe, error);
+        return this.redriveSoon();
       });
   }
 

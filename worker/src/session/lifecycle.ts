@@ -60,6 +60,7 @@ export class Lifecycle {
     this.#executions = parts.executions;
     this.#outgoing = parts.outgoing;
     this.#signal = parts.signal;
+    this.#executions.redriveSoon = () => this.#wakeAt(Date.now() + RETRY_MS);
   }
 
   /** Resolves once a host has the creation; a refusal leaves no trace of the session. */
@@ -183,7 +184,7 @@ export class Lifecycle {
         break;
       case "ready":
         // Said again after each welcome: what was on its way when the link was cut may be lost.
-        if (!this.#apply("ready", { languages: report.languages, image: report.image })) this.#redrive();
+        if (!this.#apply("ready", { languages: report.languages, image: report.image })) void this.redrive();
         break;
       case "failed":
         this.end("failed", report.failure);
@@ -198,11 +199,13 @@ export class Lifecycle {
     return hasEnded(this.#records.session!.state) || session.state === "stopping";
   }
 
-  #redrive(): void {
-    this.#executions.redrive().catch(async (error) => {
+  async redrive(): Promise<void> {
+    try {
+      await this.#executions.redrive();
+    } catch (error) {
       console.error("runs not handed over yet", this.#records.session?.id, error);
-      await this.#wakeAt(Date.now() + RETRY_MS);
-    });
+      await this.#executions.redriveSoon();
+    }
   }
 
   /** The host is gone for good; of what it had not been sent we know that it did not run. */

@@ -59,8 +59,7 @@ export class SessionObject extends DurableObject<Env> {
       outgoing: this.#outgoing,
       signal: this.#signal,
     });
-    if (this.#records.session?.state === "ready")
-      ctx.waitUntil(this.#executions.redrive().catch((error) => console.error("redrive", error)));
+    if (this.#records.session?.state === "ready") ctx.waitUntil(this.#lifecycle.redrive());
   }
 
   async create(input: NewSession): Promise<Answer<Session>> {
