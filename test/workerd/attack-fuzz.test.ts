@@ -14,9 +14,9 @@ function random(seed: number): () => number {
   };
 }
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const FIRST = 1000;
+const FIRST = 1;
 
-for (let seed = FIRST; seed < FIRST + 60; seed++)
+for (let seed = FIRST; seed < FIRST + 8; seed++)
   it(`every run starts once and ends once, no command overtakes (seed ${seed})`, {
     timeout: 60_000,
   }, async () => {
