@@ -40,7 +40,6 @@ export class FakeDaemon {
   deaf = false;
   /** Commands that a real daemon would have waited for in vain: their numbers did not follow each other. */
   readonly gaps: number[] = [];
-  readonly trace: string[] = [];
   /** Sessions become ready and stop by themselves. */
   obliging = true;
   onRun: (run: Extract<Command, { type: "run" }>, session: string) => void = () => {};
@@ -96,7 +95,6 @@ export class FakeDaemon {
         if (frame.t === "challenge") void this.#hello(frame.nonce, proofKey);
         else if (frame.t === "welcome") {
           this.epoch = frame.epoch;
-          this.trace.push(`welcome ${frame.epoch} last=${this.#lastN}`);
           this.#seenN = this.#lastN;
           opened.resolve();
         } else if (frame.t === "command") this.#take(frame);
@@ -129,9 +127,6 @@ export class FakeDaemon {
   }
 
   #take(frame: Received): void {
-    this.trace.push(
-      `${this.deaf ? "deaf " : ""}${this.epoch}:${frame.n} ${frame.command.type} last=${this.#lastN} seen=${this.#seenN}`,
-    );
     if (this.deaf) return;
     this.commands.push(frame);
     if (frame.n > this.#seenN + 1) this.gaps.push(frame.n);
@@ -210,19 +205,22 @@ export async function until<T>(
   }
 }
 
-export const outcome = (over: Partial<Outcome> = {}): Outcome => ({
-  status: "ok",
-  error: null,
-  exit_code: null,
-  totals: null,
-  state: { variables: "kept", files: "kept" },
-  started_at: Date.now() - 5,
-  finished_at: Date.now(),
-  last_seq: null,
-  artifacts: [],
-  artifacts_skipped: [],
-  ...over,
-});
+export function outcome(over: Partial<Outcome> = {}): Outcome {
+  const now = Date.now();
+  return {
+    status: "ok",
+    error: null,
+    exit_code: null,
+    totals: null,
+    state: { variables: "kept", files: "kept" },
+    started_at: now - 5,
+    finished_at: now,
+    last_seq: null,
+    artifacts: [],
+    artifacts_skipped: [],
+    ...over,
+  };
+}
 
 /** Started, then `lines` of stdout, numbered from 1. */
 export const printed = (...lines: string[]): KernelEvent[] => [
