@@ -46,6 +46,7 @@ export class FakeDaemon {
   closed: { code: number; reason: string } | null = null;
   epoch = 0;
   #socket: WebSocket | null = null;
+  readonly #boot = crypto.randomUUID();
   #lastN = 0;
   #seenN = 0;
 
@@ -119,7 +120,7 @@ export class FakeDaemon {
       v: PROTOCOL_VERSION,
       proof,
       version: "0.0.0-fake",
-      boot: "boot",
+      boot: this.#boot,
       last_n: this.#lastN,
       capacity: this.capacity,
       sessions: [...this.sessions].map(([session, report]) => ({ session, report })),

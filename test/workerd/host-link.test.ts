@@ -66,6 +66,14 @@ describe("a connection", () => {
     expect(await executionNow(id, body.id)).toMatchObject({ status: "ok", stdout: "new" });
   });
 
+  it("of a daemon that has one already replaces it, and nobody is told to go", async () => {
+    const { id } = await client.session();
+    await daemon.connect();
+    const { code } = await until(() => daemon.closed);
+    expect(code).not.toBe(CLOSE.superseded);
+    expect((await client.execute(id, "cell")).body).toMatchObject({ status: "ok", stdout: "cell" });
+  });
+
   it("that sends something else than frames is closed", async () => {
     daemon.sendRaw('{"t":"nonsense"}');
     await until(() => daemon.closed);

@@ -49,5 +49,13 @@ export class Meta {
 /** What a socket carries through hibernation. */
 export type Attachment =
   | { readonly host: string; readonly nonce: string; readonly opened_at: number }
-  /** `n` is the last command number that was given out on it. */
-  | { readonly host: string; readonly epoch: number; readonly n: number };
+  | Linked;
+
+export interface Linked {
+  readonly host: string;
+  readonly epoch: number;
+  /** Names the daemon's process. */
+  readonly boot: string;
+  /** The last command number that was given out on it. */
+  readonly n: number;
+}

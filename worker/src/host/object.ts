@@ -25,7 +25,7 @@ import { provesHost } from "./handshake.ts";
 import { type Arrived, parseMessage } from "./host-frame.ts";
 import { Lanes } from "./lanes.ts";
 import { lease } from "./lease.ts";
-import { type Attachment, Meta } from "./meta.ts";
+import { type Attachment, type Linked, Meta } from "./meta.ts";
 import { OUTBOX_LIMIT, OUTBOX_SCHEMA, Outbox } from "./outbox.ts";
 import { PLACED_SCHEMA, Placed } from "./placed.ts";
 import { Relay } from "./relay.ts";
@@ -78,9 +78,8 @@ export class HostObject extends DurableObject<Env> {
     });
     const meta = this.#meta.value;
     if (!meta) return;
-    this.#socket = ctx.getWebSockets().find((socket) => epochOf(attachmentOf(socket)) === meta.epoch) ?? null;
-    const attachment = this.#socket && attachmentOf(this.#socket);
-    if (attachment && "n" in attachment) this.#outbox.resumeAt(attachment.n);
+    this.#socket = ctx.getWebSockets().find((socket) => linkedOf(socket)?.epoch === meta.epoch) ?? null;
+    if (this.#socket) this.#outbox.resumeAt(linkedOf(this.#socket)!.n);
     // The whole runtime went down, sockets and all, and nobody told us: that was our silence, not the host's.
     if (meta.connected && !this.#socket) this.#meta.update({ connected: false, last_seen_at: Date.now() });
   }
@@ -94,7 +93,7 @@ export class HostObject extends DurableObject<Env> {
       server.close(CLOSE.removed, "this host is not registered");
       return new Response(null, { status: 101, webSocket: client });
     }
-    const unproven = this.ctx.getWebSockets().filter((socket) => epochOf(attachmentOf(socket)) === null);
+    const unproven = this.ctx.getWebSockets().filter((socket) => linkedOf(socket) === null);
     if (unproven.length >= UNPROVEN_LIMIT) unproven[0]!.close(CLOSE.unauthorized, "said no hello");
     const nonce = newSecret("");
     this.ctx.acceptWebSocket(server);
@@ -139,7 +138,7 @@ export class HostObject extends DurableObject<Env> {
 
   async #gone(socket: WebSocket): Promise<void> {
     const meta = this.#meta.value;
-    if (!meta || epochOf(attachmentOf(socket)) !== meta.epoch) return;
+    if (!meta || linkedOf(socket)?.epoch !== meta.epoch) return;
     this.#meta.update({ connected: false, last_seen_at: this.#lastSeen(socket) });
     this.#socket = null;
     this.#calls.failAll();
@@ -179,14 +178,18 @@ export class HostObject extends DurableObject<Env> {
       untold: true,
     });
     this.#lastFrameAt = now;
-    for (const other of this.ctx.getWebSockets())
-      if (other !== socket && epochOf(attachmentOf(other)) !== null)
-        other.close(CLOSE.superseded, "a newer daemon has this host id");
+    for (const other of this.ctx.getWebSockets()) {
+      const linked = linkedOf(other);
+      if (other === socket || !linked) continue;
+      // A daemon that dialled twice has not been superseded, and must not go.
+      if (linked.boot === frame.boot) other.close(CLOSE_TRY_AGAIN, "replaced by a newer connection");
+      else other.close(CLOSE.superseded, "a newer daemon has this host id");
+    }
     this.#calls.failAll();
     this.#socket = socket;
     this.#send({ t: "welcome", epoch, heartbeat_ms: leaseTimes(this.env).heartbeat });
     for (const row of this.#outbox.resendAfter(frame.last_n)) this.#send({ t: "command", ...row });
-    attach(socket, { host, epoch, n: this.#outbox.lastN });
+    attach(socket, { host, epoch, boot: frame.boot, n: this.#outbox.lastN });
     // Taken down in the same step as the welcome: what is placed from here on is not missing.
     const missing = this.#relay.missing(new Set(frame.sessions.map(({ session }) => session)));
     await this.#tellFleet({ capacity: frame.capacity, version: frame.version });
@@ -252,8 +255,7 @@ export class HostObject extends DurableObject<Env> {
   #command(session: string, envelope: Envelope): void {
     const row = this.#outbox.put(session, envelope, this.#socket !== null);
     if (!row || !this.#socket) return;
-    const { host, epoch } = this.#meta.value!;
-    attach(this.#socket, { host, epoch, n: row.n });
+    attach(this.#socket, { ...linkedOf(this.#socket)!, n: row.n });
     this.#send({ t: "command", n: row.n, session, command: envelope.command });
   }
 
@@ -379,6 +381,8 @@ export class HostObject extends DurableObject<Env> {
 const attach = (socket: WebSocket, attachment: Attachment) => socket.serializeAttachment(attachment);
 const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as Attachment | null;
 
-function epochOf(attachment: Attachment | null): number | null {
-  return attachment && "epoch" in attachment ? attachment.epoch : null;
+/** Null until it has said its hello. */
+function linkedOf(socket: WebSocket): Linked | null {
+  const attachment = attachmentOf(socket);
+  return attachment && "epoch" in attachment ? attachment : null;
 }
