@@ -65,6 +65,7 @@ try {
   ))
     if (status === "passed" && failureMessages?.length)
       say(`FLAKY, passed at its second attempt: ${fullName}`);
+    else if (status !== "passed" && status !== "failed") say(`not run (${status}): ${fullName}`);
   passed += result.numPassedTests;
   failed += result.numFailedTests;
   // A suite that fails in its hooks, or a leak that vitest reports, fails without a failed test.

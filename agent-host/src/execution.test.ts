@@ -1,15 +1,20 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import type { DaemonMessage, GuestEvent, KernelEvent, Outcome } from "@sandbar/shared";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Execution, type ExecutionHost } from "./execution.ts";
-import type { ExecutionRow } from "./journal.ts";
+import { type ExecutionRow, Journal } from "./journal.ts";
 
 const done = (seq: number): GuestEvent =>
   ({ type: "done", seq, status: "ok", exit_code: null, exit: null, totals: null, artifacts: [] }) as never;
 
-/** An execution of three events that has ended, and whose report was lost. */
+/** An execution of three events that has ended, and whose report was lost. `test/faults.test.ts` has the real session. */
 describe("an outcome whose events are wanted again", () => {
   const toGuest: DaemonMessage[] = [];
   const reports: { events: KernelEvent[]; outcome: Outcome | null }[] = [];
+  let home: string;
+  let journal: Journal;
   let execution: Execution;
   const events: GuestEvent[] = [
     { type: "started", seq: 1 },
@@ -22,9 +27,11 @@ describe("an outcome whose events are wanted again", () => {
 
   beforeEach(() => {
     toGuest.length = reports.length = 0;
-    const host = {
+    home = mkdtempSync(path.join(tmpdir(), "sandbar-execution-"));
+    journal = new Journal(home);
+    const fakeSession = {
       config: { maxima: { timeout_s: 60 }, startTimeoutMs: 60_000 },
-      journal: new Proxy({}, { get: () => () => {} }),
+      journal,
       storage: "TMPFS",
       linked: true,
       toGuest: (message: DaemonMessage) => toGuest.push(message) > 0,
@@ -42,10 +49,14 @@ describe("an outcome whose events are wanted again", () => {
       killed: false,
       outcome: null,
     } as unknown as ExecutionRow;
-    execution = new Execution(row, host, false);
+    execution = new Execution(row, fakeSession, false);
     execution.start();
     replay();
     reports.length = 0;
+  });
+  afterEach(() => {
+    journal.close();
+    rmSync(home, { recursive: true, force: true });
   });
 
   it("keeps them, however often the link is cut before they came", () => {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { newId } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DaemonProcess, SPEC } from "./daemon-process.ts";
 import { FakeControlPlane } from "./fake-control-plane.ts";
 
@@ -113,6 +113,51 @@ describe("commands on a bad wire", () => {
       text: "'done'",
     });
     await daemon.stopSession(session);
+  });
+
+  describe("wanted again while the guest stands still", () => {
+    let session: string;
+    let container: string;
+    let execution: string;
+    /** Process 1 of the box, from outside: inside nobody can stop it. */
+    const signal = async (name: NodeJS.Signals) => {
+      const { stdout } = await run("docker", ["inspect", "-f", "{{.State.Pid}}", container]);
+      process.kill(Number(stdout), name);
+    };
+    beforeEach(async () => {
+      session = await daemon.createSession();
+      [container] = (await daemon.containers()) as [string];
+      plane.acks = false;
+      execution = daemon.run(session, "print('kept')");
+      await plane.until("the outcome", () => plane.execution(execution).outcomes > 0);
+      await signal("SIGSTOP");
+    });
+
+    it("come whole once it goes on, however often the link was cut meanwhile", async () => {
+      for (let cut = 0; cut < 8; cut++) {
+        const { welcomes } = plane;
+        plane.send({ t: "resend", session, execution, seq: 0 });
+        // Answered after that, so the daemon has it when the link is cut.
+        const id = newId("req");
+        plane.send({ t: "call", id, session, method: "none", params: {} });
+        await plane.until("an answer", () => plane.frames.some((f) => f.t === "answer" && f.id === id));
+        plane.cut();
+        await plane.until("a welcome", () => plane.welcomes > welcomes);
+      }
+      await signal("SIGCONT");
+      plane.acks = true;
+      plane.send({ t: "resend", session, execution, seq: 0 });
+      expect(await daemon.outcome(execution)).toMatchObject({ status: "ok", stdout: "kept\n" });
+      await daemon.stopSession(session);
+    });
+
+    it("are done without when the container dies, and the outcome stands", async () => {
+      plane.send({ t: "resend", session, execution, seq: 0 });
+      plane.acks = true;
+      await run("docker", ["kill", container]);
+      await plane.until("the death", () => plane.sessions.get(session)?.state === "died");
+      expect(plane.execution(execution).outcome).toMatchObject({ status: "ok", last_seq: null });
+    });
   });
 
   it("report an outcome until it is acknowledged", async () => {
