@@ -183,6 +183,19 @@ for i in range(1000):
   await client.stop(session);
 });
 
+it("files of every size are stored as they are, whichever way they go", async () => {
+  const session = (await client.create()).id;
+  // Around the sizes at which bundles end, and at which the local store takes a value whole.
+  const sizes = [0, 1, 2 ** 21 - 1, 2 ** 21, 2 ** 21 + 1, 2 ** 22 - 300, 2 ** 22, 2 ** 22 + 1, 2 ** 23 + 1];
+  const { artifacts } = await client.run(
+    session,
+    `import os\nfor n in ${JSON.stringify(sizes)}: open(f"${A}/{n}", "wb").write(os.urandom(n))`,
+  );
+  expect(artifacts.map(({ size }) => size).sort((a, b) => a - b)).toEqual(sizes);
+  await expectTrue(artifacts);
+  await client.stop(session);
+});
+
 it("large files go out in constant memory, in parts when a request would be too large", async () => {
   const session = (await client.create({ storage: "BIND" })).id;
   const execution = await client.run(

@@ -1,5 +1,6 @@
 /** @module Where artifacts lie until they are safe: in a sandbox, or in what one left behind. */
-import type { ArtifactEntry } from "@sandbar/shared";
+import { type ArtifactEntry, type IngestFile, mediaTypeOf } from "@sandbar/shared";
+import { artifactVersion } from "./artifact-name.ts";
 import type { PushFile } from "./artifact-push.ts";
 
 export interface Found {
@@ -19,4 +20,9 @@ export interface ArtifactFolder {
   /** Each whole or not at all. Small files are held in memory, large ones can be read again. */
   read(group: readonly Found[], skip: (found: Found, reason: string) => void): Promise<Map<PushFile, Found>>;
   settle(entries: Settled): Promise<void>;
+}
+
+/** The file as the control plane is told of it. */
+export function ingestFile({ entry, name }: Found, sha256: string): IngestFile {
+  return { name, size: entry.size, sha256, mime: mediaTypeOf(name), version: artifactVersion(entry) };
 }

@@ -10,12 +10,13 @@ import {
   type ArtifactEntry,
   BUNDLE_BLOBS,
   BUNDLE_BYTES,
+  type IngestCheckAnswer,
   type Outcome,
   SMALL_BLOB_BYTES,
 } from "@sandbar/shared";
-import type { ArtifactFolder, Found, Settled } from "./artifact-folder.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
-import { pushFiles } from "./artifact-push.ts";
+import { checkFiles, type PushFile, type PushTarget, pushFiles } from "./artifact-push.ts";
 import { GuestArtifacts } from "./guest-artifacts.ts";
 import type { GuestFiles } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
@@ -113,13 +114,26 @@ export class ArtifactIngest {
     for (const group of inGroups(files)) {
       try {
         await this.#turns.take(async () => {
-          const read = await folder.read(group, skip);
           const { plane, giveUpMs, linked } = this.#options;
-          const patience = new Patience(giveUpMs, linked, signal);
           const target = { ...owner.row, session: owner.row.id, execution, taken: artifacts.size };
-          const { recorded, refused } = await patience.until(() =>
-            pushFiles(plane, target, [...read.keys()], signal, (attempt) => patience.until(attempt)),
-          );
+          const [read, answer] = await Promise.all([
+            folder.read(group, skip),
+            this.#ask(target, group, signal),
+          ]);
+          let known = isAsSaid(group, read) ? answer : null;
+          const patience = new Patience(giveUpMs, linked, signal);
+          const { recorded, refused } = await patience.until(() => {
+            const first = known;
+            known = null;
+            return pushFiles(
+              plane,
+              target,
+              [...read.keys()],
+              signal,
+              (attempt) => patience.until(attempt),
+              first,
+            );
+          });
           for (const artifact of recorded.values()) artifacts.set(artifact.id, artifact);
           ledger.keep([...artifacts.values()]);
           for (const [file, { reason, final }] of refused) {
@@ -138,6 +152,17 @@ export class ArtifactIngest {
     }
     this.#settle(folder, { refused: unwanted });
     return { artifacts: [...artifacts.values()], artifacts_skipped: bounded(artifacts_skipped) };
+  }
+
+  /** While they are read, on the guest's word for their hashes. Null when it gave none, or nothing came of it. */
+  async #ask(
+    target: PushTarget,
+    group: readonly Found[],
+    signal: AbortSignal,
+  ): Promise<IngestCheckAnswer | null> {
+    const said = group.flatMap((found) => (found.entry.sha256 ? ingestFile(found, found.entry.sha256) : []));
+    if (said.length < group.length) return null;
+    return checkFiles(this.#options.plane, target, said, signal).catch(() => null);
   }
 
   /** At the end of a session; for an idle one without artifacts this is one short question. */
@@ -182,6 +207,10 @@ export class ArtifactIngest {
       .settle(entries)
       .catch((error) => this.#options.log.info({ err: error }, "artifacts were not removed"));
   }
+}
+
+function isAsSaid(group: readonly Found[], read: ReadonlyMap<PushFile, Found>): boolean {
+  return read.size === group.length && [...read].every(([{ sha256 }, { entry }]) => sha256 === entry.sha256);
 }
 
 /** Small files by the bundle, each large one alone. */

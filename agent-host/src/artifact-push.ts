@@ -10,6 +10,7 @@ import {
   BUNDLE_BLOBS,
   BUNDLE_BYTES,
   BundleAnswerSchema,
+  type IngestCheckAnswer,
   IngestCheckAnswerSchema,
   type IngestFile,
 } from "@sandbar/shared";
@@ -35,21 +36,35 @@ export interface Pushed {
 /** A check and its record can disagree when others use up the quota or delete the content in between. */
 const ATTEMPTS = 3;
 
+/** What the control plane has of these files, and which it will not take. */
+export async function checkFiles(
+  plane: SignedRequests,
+  target: PushTarget,
+  files: readonly IngestFile[],
+  signal: AbortSignal,
+): Promise<IngestCheckAnswer> {
+  const { session, execution, taken } = target;
+  const body = { session, execution, taken, files: files.map(described) };
+  return IngestCheckAnswerSchema.parse(
+    await plane.request(target, "POST", "/agent/artifacts/check", body, signal),
+  );
+}
+
+/** With `known`, the answer for exactly these files, they are not asked about again before the first attempt. */
 export async function pushFiles(
   plane: SignedRequests,
   target: PushTarget,
   files: readonly PushFile[],
   signal: AbortSignal,
   untilAnswered: Upload["untilAnswered"] = (attempt) => attempt(),
+  known: IngestCheckAnswer | null = null,
 ): Promise<Pushed> {
   const upload: Upload = { plane, target, signal, untilAnswered };
   const recorded = new Map<PushFile, Artifact>();
   const refused = new Map<PushFile, { reason: string; final: boolean }>();
   let left = [...files];
   for (let attempt = 0; attempt < ATTEMPTS && left.length > 0; attempt++) {
-    const check = IngestCheckAnswerSchema.parse(
-      await plane.request(target, "POST", "/agent/artifacts/check", checkBody(target, left), signal),
-    );
+    const check = (attempt === 0 && known) || (await checkFiles(plane, target, left, signal));
     for (const { index, reason, final } of check.refused)
       if (left[index]) refused.set(left[index], { reason, final });
     const wanted = left.filter((file) => !refused.has(file));
@@ -125,14 +140,7 @@ function bundleOf(
   ];
 }
 
-const checkBody = ({ session, execution, taken }: PushTarget, files: readonly PushFile[]) => ({
-  session,
-  execution,
-  taken,
-  files: files.map(described),
-});
-
-const described = ({ name, size, sha256, mime, version }: PushFile): IngestFile => ({
+const described = ({ name, size, sha256, mime, version }: IngestFile): IngestFile => ({
   name,
   size,
   sha256,

@@ -32,6 +32,8 @@ import { EVENT_COUNT_LIMIT, StreamLimits } from "./stream-limits.ts";
 
 /** Whole replays from the same event on after which the guest is taken to have lost it. */
 const REPLAY_LIMIT = 5;
+/** The last output waits for so long, to be told in one frame with the outcome when there is little to bring away. */
+const SHORT_INGESTION_MS = 25;
 
 export interface ExecutionHost {
   readonly config: Config;
@@ -324,8 +326,10 @@ export class Execution {
       if (done.artifacts.length > 0) this.#ingesting ??= this.#ingest(outcome, done.artifacts);
       else this.#settle(outcome);
     }
-    if (this.#host.linked && (this.#forwarded ?? done.seq - 1) === done.seq - 1)
-      this.#batch.flush(this.row.outcome);
+    if (this.#host.linked && (this.#forwarded ?? done.seq - 1) === done.seq - 1) {
+      if (this.row.outcome || !this.#ingesting) this.#batch.flush(this.row.outcome);
+      else this.#batch.hold(SHORT_INGESTION_MS);
+    }
     if (this.#replayAsked >= 0) this.#replayAsked = -1;
     const wanted = this.#wanted;
     if (this.#replaying) this.#replays.count++;

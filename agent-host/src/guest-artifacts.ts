@@ -1,16 +1,9 @@
 /** @module Artifacts in a running sandbox: its guest finds them, sends many in one stream, and removes them. */
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
-import {
-  type ArtifactEntry,
-  ArtifactEntrySchema,
-  mediaTypeOf,
-  SandbarError,
-  SMALL_BLOB_BYTES,
-} from "@sandbar/shared";
+import { type ArtifactEntry, ArtifactEntrySchema, SandbarError, SMALL_BLOB_BYTES } from "@sandbar/shared";
 import { z } from "zod";
-import type { ArtifactFolder, Found, Settled } from "./artifact-folder.ts";
-import { artifactVersion } from "./artifact-name.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { ByteSource } from "./byte-source.ts";
 import { dialled, type GuestFiles, readFromGuest } from "./guest-transfers.ts";
@@ -49,7 +42,7 @@ export class GuestArtifacts implements ArtifactFolder {
     try {
       const source = new ByteSource(stream);
       for (const found of group) {
-        const { entry, name } = found;
+        const { entry } = found;
         const header = HeaderSchema.parse(JSON.parse(await source.line(HEADER_LINE_BYTES)));
         if ("skip" in header) {
           skip(found, header.skip);
@@ -67,11 +60,7 @@ export class GuestArtifacts implements ArtifactFolder {
           continue;
         }
         const file: PushFile = {
-          name,
-          size: entry.size,
-          sha256: hash.digest("hex"),
-          mime: mediaTypeOf(name),
-          version: artifactVersion(entry),
+          ...ingestFile(found, hash.digest("hex")),
           content: entry.size <= SMALL_BLOB_BYTES ? held : again(this.#guest, entry),
         };
         read.set(file, found);

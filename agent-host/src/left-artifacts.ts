@@ -8,9 +8,8 @@ import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat, readdir, rmdir, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { type ArtifactEntry, mediaTypeOf, SMALL_BLOB_BYTES } from "@sandbar/shared";
-import type { ArtifactFolder, Found, Settled } from "./artifact-folder.ts";
-import { artifactVersion } from "./artifact-name.ts";
+import { type ArtifactEntry, SMALL_BLOB_BYTES } from "@sandbar/shared";
+import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { inside, openEntry, openFolder } from "./unfollowed.ts";
 
@@ -76,7 +75,8 @@ export class LeftArtifacts implements ArtifactFolder {
     }
   }
 
-  async #file({ entry, name }: Found): Promise<PushFile> {
+  async #file(found: Found): Promise<PushFile> {
+    const { entry } = found;
     const small = entry.size <= SMALL_BLOB_BYTES;
     const hash = createHash("sha256");
     const held: Buffer[] = [];
@@ -88,11 +88,7 @@ export class LeftArtifacts implements ArtifactFolder {
     }
     if (size !== entry.size) throw new Error("it became shorter");
     return {
-      name,
-      size,
-      sha256: hash.digest("hex"),
-      mime: mediaTypeOf(name),
-      version: artifactVersion(entry),
+      ...ingestFile(found, hash.digest("hex")),
       content: small ? held : (offset, length) => this.#stream(entry, offset, length),
     };
   }

@@ -68,4 +68,22 @@ describe("reports", () => {
     await sleep(10);
     expect(sent).toEqual([1, 2]);
   });
+
+  it("wait for an outcome that is near, and leave without one that is not", async () => {
+    const sent: [number, Outcome | null][] = [];
+    const batch = new ReportBatch((events, outcome) => sent.push([events.length, outcome]), 1);
+    batch.add(text(1));
+    batch.hold(1_000);
+    await sleep(20);
+    expect(sent).toEqual([]);
+    batch.flush(OUTCOME);
+    expect(sent).toEqual([[1, OUTCOME]]);
+    batch.add(text(2));
+    batch.hold(5);
+    await sleep(30);
+    expect(sent.slice(1)).toEqual([[1, null]]);
+    batch.hold(1);
+    await sleep(10);
+    expect(sent).toHaveLength(2);
+  });
 });

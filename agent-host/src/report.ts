@@ -73,8 +73,18 @@ export class ReportBatch {
     if (events.length || outcome) this.#send(events, outcome);
   }
 
+  /** No more events will come: those that are here wait for the outcome, but not for longer than this. */
+  hold(ms: number): void {
+    this.#disarm();
+    if (this.#events.length > 0) this.#timer = setTimeout(() => this.flush(null), ms);
+  }
+
   clear(): void {
     this.#events = [];
+    this.#disarm();
+  }
+
+  #disarm(): void {
     if (this.#timer) {
       clearTimeout(this.#timer as NodeJS.Timeout);
       clearImmediate(this.#timer as NodeJS.Immediate);

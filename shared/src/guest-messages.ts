@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { KernelEventSchema, TotalsSchema } from "./execution.ts";
+import { DigestSchema } from "./ingest.ts";
 import { LanguageSchema } from "./session.ts";
 
 export const GUEST_PROTOCOL_VERSION = 1;
@@ -27,6 +28,8 @@ export const ArtifactEntrySchema = z.object({
   mtime_ns: z.string().max(32),
   ctime_ns: z.string().max(32),
   kind: z.enum(["file", "symlink", "fifo", "socket", "device"]),
+  /** Of small files: lets the daemon ask about them while it reads them. Not believed. */
+  sha256: DigestSchema.optional(),
 });
 export type ArtifactEntry = z.infer<typeof ArtifactEntrySchema>;
 
