@@ -111,22 +111,22 @@ export class ArtifactIngest {
         unwanted.push(entry);
       }
     }
+    // For all of them together: a store that is down must not hold an outcome up for each group anew.
+    const patience = new Patience(this.#options.giveUpMs, this.#options.linked, signal);
     for (const group of inGroups(files)) {
       try {
         await this.#turns.take(async () => {
-          const { plane, giveUpMs, linked } = this.#options;
           const target = { ...owner.row, session: owner.row.id, execution, taken: artifacts.size };
           const [read, answer] = await Promise.all([
             folder.read(group, skip),
             this.#ask(target, group, signal),
           ]);
           let known = isAsSaid(group, read) ? answer : null;
-          const patience = new Patience(giveUpMs, linked, signal);
           const { recorded, refused } = await patience.until(() => {
             const first = known;
             known = null;
             return pushFiles(
-              plane,
+              this.#options.plane,
               target,
               [...read.keys()],
               signal,

@@ -54,7 +54,10 @@ export async function runDaemon(
 ): Promise<number> {
   let drains = mode !== "serve";
   const lock = await takeLock(config.home, log);
-  const journal = new Journal(config.home);
+  const journal = new Journal(config.home, (error) => {
+    log.fatal({ err: error }, "the journal cannot be written: ending; sessions run on for the next daemon");
+    process.exit(EXIT.failed);
+  });
   const containers = new Containers(config, identity.host_id, log);
   const stop = new AbortController();
   const end = Promise.withResolvers<number>();
