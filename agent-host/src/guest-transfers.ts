@@ -87,7 +87,7 @@ export async function openInGuest(
     if (info.directory) return { info, stream: null };
     if (info.unsatisfiable) return { info, stream: Readable.from([]) };
     const socket = await expected.socket;
-    return { info, stream: outOf(socket, async (count) => count === info.length) };
+    return { info, stream: outOf(socket, async (count) => count === info.length, info.length) };
   } catch (error) {
     expected.cancel();
     throw error;
@@ -183,15 +183,20 @@ function stallsAfter(socket: Socket): void {
   );
 }
 
-/** The guest's bytes; at their end `complete` says whether that was all. */
-function outOf(socket: Socket, complete: (count: number) => Promise<boolean>): Readable {
+/** The guest's bytes, never more than `most`: the rest would be read as the next request. At their end `complete` says whether that was all. */
+function outOf(
+  socket: Socket,
+  complete: (count: number) => Promise<boolean>,
+  most = Number.POSITIVE_INFINITY,
+): Readable {
   stallsAfter(socket);
   let count = 0;
   const stream = new Transform({
     readableHighWaterMark: 1024 * 1024,
     transform(chunk: Buffer, _encoding, done) {
       count += chunk.length;
-      done(null, chunk);
+      if (count > most) done(new SandbarError("TRANSFER_FAILED", "the file became longer"));
+      else done(null, chunk);
     },
     flush(done) {
       complete(count).then(
