@@ -127,6 +127,26 @@ it.each([
   },
 );
 
+it("a large file that became shorter before it was sent is left for the next execution, at once", async () => {
+  const shortened = Promise.withResolvers<void>();
+  const shorten = () => {
+    const command = `truncate -s 5000000 ${A}/large.bin`;
+    void client
+      .ok("POST", `/v1/sessions/${session}/processes`, { command })
+      .then(() => setTimeout(shortened.resolve, 500), shortened.reject);
+  };
+  once(CHECK, { hold: shortened.promise }, shorten);
+  const begun = performance.now();
+  const execution = await client.run(session, LARGE);
+  expect(performance.now() - begun).toBeLessThan(10_000);
+  expect(execution.artifacts_skipped).toEqual([
+    { name: "large.bin", reason: "left for the next execution: the file became shorter" },
+  ]);
+  const next = await client.run(session, "1");
+  expect(next.artifacts).toMatchObject([{ name: "large.bin", size: 5_000_000 }]);
+  await expectExactly(["large.bin"]);
+});
+
 it("while D1 fails the execution ends all the same, and the next one takes the files", async () => {
   const rename = (from: string, to: string) =>
     onD1(stack, (db) => db.exec(`ALTER TABLE ${from} RENAME TO ${to}`));

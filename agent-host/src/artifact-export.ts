@@ -16,7 +16,7 @@ import {
 } from "@sandbar/shared";
 import type { IngestSession } from "./artifact-ingest.ts";
 import { type PushFile, pushFiles } from "./artifact-push.ts";
-import { openInGuest, readFromGuest, tarFromGuest } from "./guest-transfers.ts";
+import { openInGuest, pieceFromGuest, tarFromGuest } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
 import { type SignedRequests, Unreachable } from "./signed-requests.ts";
 
@@ -66,8 +66,8 @@ export class ArtifactExport {
     if (!stream) return this.#exportFolder(session, source, name ?? `${base}.tar`);
     const small = info.length <= SMALL_BLOB_BYTES;
     const { sha256, held } = await digest(stream, small);
-    const again = async (offset: number, length: number) =>
-      (await readFromGuest(session, { path: source, follow: true, offset, length })).stream;
+    const again = (offset: number, length: number) =>
+      pieceFromGuest(session, { path: source, follow: true, offset, length });
     const content = small ? held : again;
     return this.#push(session, { name: name ?? base, size: info.length, sha256, content });
   }

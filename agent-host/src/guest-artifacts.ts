@@ -6,7 +6,7 @@ import { z } from "zod";
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { ByteSource } from "./byte-source.ts";
-import { dialled, type GuestFiles, readFromGuest } from "./guest-transfers.ts";
+import { dialled, type GuestFiles, pieceFromGuest } from "./guest-transfers.ts";
 
 const ANSWER_MS = 60_000;
 const STALL_MS = 60_000;
@@ -80,8 +80,8 @@ export class GuestArtifacts implements ArtifactFolder {
 /** Whatever changes before it is read again, the hash tells. */
 function again(guest: GuestFiles, entry: ArtifactEntry) {
   const path = Buffer.concat([Buffer.from("artifacts/"), Buffer.from(entry.path_b64, "base64")]);
-  return async (offset: number, length: number) =>
-    (await readFromGuest(guest, { path_b64: path.toString("base64"), offset, length })).stream;
+  return (offset: number, length: number) =>
+    pieceFromGuest(guest, { path_b64: path.toString("base64"), offset, length });
 }
 
 async function openBundle(guest: GuestFiles, group: readonly Found[]): Promise<Socket> {

@@ -73,7 +73,18 @@ export async function readFromGuest(
   return { info, stream };
 }
 
-/** The same, but a folder is an answer too: it has no stream. */
+/** So many bytes of a regular file and no fewer: whoever takes them was told, and would wait for the rest. */
+export async function pieceFromGuest(
+  guest: GuestFiles,
+  params: ReadParams & { length: number },
+): Promise<Readable> {
+  const { info, stream } = await readFromGuest(guest, params);
+  if (info.length === params.length) return stream;
+  stream.destroy();
+  throw new SandbarError("TRANSFER_FAILED", "the file became shorter");
+}
+
+/** A regular file, or a folder, which has no stream. */
 export async function openInGuest(
   guest: GuestFiles,
   params: ReadParams,
