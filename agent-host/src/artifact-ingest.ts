@@ -17,7 +17,7 @@ import {
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
 import { checkFiles, type PushFile, type PushTarget, pushFiles } from "./artifact-push.ts";
-import { GuestArtifacts } from "./guest-artifacts.ts";
+import { type ArtifactGuest, GuestArtifacts } from "./guest-artifacts.ts";
 import type { GuestFiles } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
 import { Patience } from "./patience.ts";
@@ -46,7 +46,7 @@ export interface IngestOwner {
   readonly row: { readonly id: string; readonly tenant: string };
 }
 
-export type IngestSession = IngestOwner & GuestFiles;
+export type IngestSession = IngestOwner & GuestFiles & ArtifactGuest;
 
 export type Ingested = Pick<Outcome, "artifacts" | "artifacts_skipped">;
 

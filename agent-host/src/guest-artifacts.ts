@@ -7,6 +7,7 @@ import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./art
 import type { PushFile } from "./artifact-push.ts";
 import { ByteSource } from "./byte-source.ts";
 import { dialled, type GuestFiles, pieceFromGuest } from "./guest-transfers.ts";
+import type { TransferSockets } from "./transfer-sockets.ts";
 
 const ANSWER_MS = 60_000;
 const STALL_MS = 60_000;
@@ -22,11 +23,21 @@ const ScanSchema = z.object({
   artifacts_more: z.boolean(),
 });
 
+/** What a session must have for its artifacts to be reached. They have places of their own: no download keeps them waiting. */
+export interface ArtifactGuest extends Pick<GuestFiles, "call"> {
+  readonly artifactTransfers: TransferSockets;
+}
+
 export class GuestArtifacts implements ArtifactFolder {
   readonly #guest: GuestFiles;
 
-  constructor(guest: GuestFiles) {
-    this.#guest = guest;
+  constructor(guest: ArtifactGuest) {
+    this.#guest = {
+      get transfers() {
+        return guest.artifactTransfers;
+      },
+      call: (...question) => guest.call(...question),
+    };
   }
 
   async scan(): Promise<ArtifactEntry[]> {
@@ -81,7 +92,7 @@ export class GuestArtifacts implements ArtifactFolder {
 function again(guest: GuestFiles, entry: ArtifactEntry) {
   const path = Buffer.concat([Buffer.from("artifacts/"), Buffer.from(entry.path_b64, "base64")]);
   return (offset: number, length: number) =>
-    pieceFromGuest(guest, { path_b64: path.toString("base64"), offset, length });
+    pieceFromGuest(guest, { path_b64: path.toString("base64"), offset, length, artifact: true });
 }
 
 async function openBundle(guest: GuestFiles, group: readonly Found[]): Promise<Socket> {

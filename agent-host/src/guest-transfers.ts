@@ -59,6 +59,8 @@ export type ReadParams = GuestPath & {
   ranged?: boolean;
   /** Without it a symlink is refused. */
   follow?: boolean;
+  /** It does not wait for other transfers. */
+  artifact?: boolean;
 };
 
 export type WriteParams = GuestPath & { size?: number; mkdirs?: boolean; mode?: number };

@@ -127,6 +127,10 @@ export class Session implements ExecutionHost, ExecutionsHost {
     return this.#guest.channel.tunnels;
   }
 
+  get artifactTransfers(): TransferSockets {
+    return this.#guest.channel.artifacts;
+  }
+
   get env(): Record<string, string> {
     return this.row.spec.env;
   }
