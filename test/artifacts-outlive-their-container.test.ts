@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { expectTrue, listed } from "./fixtures/artifacts.ts";
 import type { Client } from "./fixtures/client.ts";
@@ -75,6 +76,17 @@ it("also when the container died without a daemon", async () => {
   expect((await failed(id)).code).toBe("CONTAINER_DIED");
   await expectSaved(id);
 });
+
+it("also when nobody could be told for longer than a stop waits", async () => {
+  const id = await written("TMPFS");
+  const container = await stack.containerOf(id);
+  await stack.killServer();
+  await container.kill();
+  await sleep(33_000);
+  await stack.startServer();
+  expect((await failed(id)).detail).toContain("3 of its artifacts were saved");
+  await expectSaved(id);
+}, 90_000);
 
 function expectLeft(names: string[], expected: string[]): boolean {
   return JSON.stringify(names.sort()) === JSON.stringify(expected);
