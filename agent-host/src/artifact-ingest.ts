@@ -14,7 +14,7 @@ import {
   type Outcome,
   SMALL_BLOB_BYTES,
 } from "@sandbar/shared";
-import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
 import { checkFiles, type PushFile, type PushTarget, pushFiles } from "./artifact-push.ts";
 import { type ArtifactGuest, GuestArtifacts } from "./guest-artifacts.ts";
@@ -168,17 +168,23 @@ export class ArtifactIngest {
   /** At the end of a session; for an idle one without artifacts this is one short question. */
   async takeLast(session: IngestSession, signal: AbortSignal): Promise<void> {
     const folder = new GuestArtifacts(session);
-    for (let look = 0; look < LAST_LOOKS && !signal.aborted; look++) {
+    let kept: readonly Artifact[] = [];
+    for (let look = 0; look < LAST_LOOKS && !signal.aborted; ) {
       try {
-        const entries = await folder.scan();
+        const { entries, more } = await folder.scan();
         if (entries.length === 0) return;
-        const { artifacts_skipped } = await this.take(session, null, entries, signal);
+        const ledger = { kept, keep() {} };
+        const { artifacts, artifacts_skipped } = await this.take(session, null, entries, signal, ledger);
+        const grown = artifacts.length > kept.length;
+        kept = artifacts;
+        if (more && grown) continue;
         // A kernel that was killed a moment ago may still hold its files.
         if (!artifacts_skipped.some(({ reason }) => reason === STILL_WRITTEN)) {
           // Answered when the removal is done, which a BIND folder outlives.
           await session.call("ping", {});
           return;
         }
+        look++;
         await sleep(LAST_PAUSE_MS);
       } catch (error) {
         this.#options.log.warn({ err: error, session: session.row.id }, "could not look for last artifacts");
@@ -191,11 +197,18 @@ export class ArtifactIngest {
   async takeLeft(
     owner: IngestOwner,
     folder: ArtifactFolder,
-    entries: readonly ArtifactEntry[],
+    first: Look,
     signal: AbortSignal,
   ): Promise<string> {
-    const ledger = { kept: [], keep() {} };
-    const { artifacts, artifacts_skipped } = await this.#take(owner, folder, null, entries, signal, ledger);
+    const take = ({ entries }: Look, kept: readonly Artifact[]) =>
+      this.#take(owner, folder, null, entries, signal, { kept, keep() {} });
+    let { artifacts, artifacts_skipped } = await take(first, []);
+    for (let before = 0, { more } = first; more && artifacts.length > before && !signal.aborted; ) {
+      before = artifacts.length;
+      const next = await folder.scan();
+      more = next.more;
+      ({ artifacts, artifacts_skipped } = await take(next, artifacts));
+    }
     const saved = `${artifacts.length} of its artifacts were saved`;
     return artifacts_skipped.length === 0 ? saved : `${saved}, ${artifacts_skipped.length} were not`;
   }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import { type ArtifactEntry, ArtifactEntrySchema, SandbarError, SMALL_BLOB_BYTES } from "@sandbar/shared";
 import { z } from "zod";
-import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { ByteSource } from "./byte-source.ts";
 import { dialled, type GuestFiles, pieceFromGuest } from "./guest-transfers.ts";
@@ -40,8 +40,9 @@ export class GuestArtifacts implements ArtifactFolder {
     };
   }
 
-  async scan(): Promise<ArtifactEntry[]> {
-    return ScanSchema.parse(await this.#guest.call("artifacts.scan", {})).artifacts;
+  async scan(): Promise<Look> {
+    const { artifacts, artifacts_more } = ScanSchema.parse(await this.#guest.call("artifacts.scan", {}));
+    return { entries: artifacts, more: artifacts_more };
   }
 
   async read(
