@@ -1,10 +1,11 @@
 /** @module Files in /session/artifacts become artifacts: any name, any number, whole or next time. */
 import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Execution } from "@sandbar/shared";
+import type { Execution, ExportResult } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bytesOf, expectTrue, listed, remaining, sha256 } from "./fixtures/artifacts.ts";
 import type { Client } from "./fixtures/client.ts";
+import { onD1 } from "./fixtures/local-storage.ts";
 import { eventually, Stack } from "./fixtures/stack.ts";
 
 let stack: Stack;
@@ -195,6 +196,31 @@ it("files of every size are stored as they are, whichever way they go", async ()
   );
   expect(artifacts.map(({ size }) => size).sort((a, b) => a - b)).toEqual(sizes);
   await expectTrue(artifacts);
+  await client.stop(session);
+});
+
+it("what is exported again after it has expired is a new artifact, also before the old one is swept", async () => {
+  const session = (await client.create()).id;
+  await client.run(session, `open("/session/kept.txt", "w").write("kept")`);
+  const exported = async () => {
+    const files = [{ source: "kept.txt" }];
+    const answer = await client.ok<{ data: ExportResult[] }>("POST", `/v1/sessions/${session}/export`, {
+      files,
+    });
+    return answer.data[0]!.artifact!;
+  };
+  const first = await exported();
+  expect((await exported()).id).toBe(first.id);
+  onD1(stack, (db) =>
+    db.exec(`UPDATE artifacts SET expires_at = '2020-01-01T00:00:00.000Z' WHERE id = '${first.id}'`),
+  );
+  const second = await exported();
+  expect(Date.parse(second.expires_at!)).toBeGreaterThan(Date.now());
+  expect((await listed(client, session)).map(({ id }) => id)).toEqual([second.id]);
+  await expectTrue([second]);
+  expect((await exported()).id).toBe(second.id);
+  const counted = `SELECT count FROM storage_totals WHERE scope = 's/${session}'`;
+  expect(onD1(stack, (db) => db.prepare(counted).get())).toEqual({ count: 1 });
   await client.stop(session);
 });
 
