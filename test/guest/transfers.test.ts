@@ -9,6 +9,7 @@ import {
   watchGuest,
   writeToGuest,
 } from "../../agent-host/src/guest-transfers.ts";
+import { tar } from "../fixtures/tar.ts";
 import { FileSandbox } from "./file-sandbox.ts";
 
 const MB = 1024 * 1024;
@@ -109,6 +110,26 @@ except ConnectionResetError:
     await expect(untarToGuest(sandbox, { path: "unpacked" }, cut)).rejects.toThrow();
     expect(await sandbox.bash("ls -A /session/unpacked")).toBe("");
     expect((await untarToGuest(sandbox, { path: "unpacked" }, Readable.from([whole]))).entries).toBe(1);
+  });
+
+  it("leaves everything as it was when an archive does not fit what is there", async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `file-${i}`);
+    const files = names.map((name) => ({ name, content: "new" }));
+    await sandbox.bash(
+      "mkdir -p /session/fit/folder /session/fit/deep /session/fit/shut && touch /session/fit/file /session/fit/deep/file && chmod 555 /session/fit/shut",
+    );
+    const before = await sandbox.bash("find /session/fit | sort");
+    for (const [bad, code] of [
+      ["file/below", "PATH_EXISTS"],
+      ["folder", "NOT_A_FILE"],
+      ["deep/file/below", "PATH_EXISTS"],
+      ["shut/file", "PATH_NOT_PERMITTED"],
+    ] as const) {
+      const archive = Readable.from([tar({ name: bad, content: "x" }, ...files)]);
+      const unpacked = untarToGuest(sandbox, { path: "fit" }, archive);
+      await expect(unpacked, bad).rejects.toMatchObject({ code });
+      expect(await sandbox.bash("find /session/fit | sort"), bad).toBe(before);
+    }
   });
 
   it("says less than it was told when the length is wrong", async () => {
