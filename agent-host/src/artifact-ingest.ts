@@ -16,7 +16,7 @@ import {
 } from "@sandbar/shared";
 import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
-import { checkFiles, type PushFile, type PushTarget, pushFiles } from "./artifact-push.ts";
+import { checkFiles, type PushFile, type PushTarget, pushFiles, refusalOf } from "./artifact-push.ts";
 import { type ArtifactGuest, GuestArtifacts } from "./guest-artifacts.ts";
 import type { GuestFiles } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
@@ -116,14 +116,22 @@ export class ArtifactIngest {
         await this.#turns.take(async () => {
           const { plane, giveUpMs, linked } = this.#options;
           const target = { ...owner.row, session: owner.row.id, execution, taken: artifacts.size };
+          const patience = new Patience(giveUpMs, linked, signal);
+          // A large one is alone.
+          const first = group[0]!;
+          const refusal = await patience.until(() => refusalOf(plane, target, ingestFile(first, ""), signal));
+          if (refusal) {
+            skip(first, refusal.reason);
+            if (refusal.final) unwanted.push(first.entry);
+            return;
+          }
           const [read, answer] = await Promise.all([
             folder.read(group, skip),
             this.#ask(target, group, signal),
           ]);
           let known = isAsSaid(group, read) ? answer : null;
-          const patience = new Patience(giveUpMs, linked, signal);
           const { recorded, refused } = await patience.until(() => {
-            const first = known;
+            const answered = known;
             known = null;
             return pushFiles(
               plane,
@@ -131,7 +139,7 @@ export class ArtifactIngest {
               [...read.keys()],
               signal,
               (attempt) => patience.until(attempt),
-              first,
+              answered,
             );
           });
           for (const artifact of recorded.values()) artifacts.set(artifact.id, artifact);
