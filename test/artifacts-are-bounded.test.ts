@@ -79,6 +79,23 @@ it("a file that is much too large is refused before it is read, which would take
   });
 }, 20_000);
 
+it("a file whose size no number can say is refused like any other", async () => {
+  const endless = (path: string) => `open("${path}", "wb").truncate((1 << 63) - 1)`;
+  const execution = await client.run(session, `${endless(`${A}/endless`)}\n${write("small", 10)}`);
+  expect(execution.status).toBe("ok");
+  expect(names(execution)).toEqual(["small"]);
+  expect(execution.artifacts_skipped).toEqual([
+    { name: "endless", reason: expect.stringMatching(/^too large/) },
+  ]);
+  expect((await client.run(session, endless("/session/other"))).artifacts_skipped).toEqual([]);
+  const { data } = await client.ok<{ data: { name: string; size: number }[] }>(
+    "GET",
+    `/v1/sessions/${session}/files/list?path=.`,
+  );
+  expect(data.find(({ name }) => name === "other")!.size).toBe(Number.MAX_SAFE_INTEGER);
+  expect((await exported("/session/other")).error).toMatchObject({ code: "QUOTA_EXCEEDED" });
+});
+
 it("a folder that is much too large does not fill the host's disk on its way", async () => {
   await client.run(
     session,

@@ -19,7 +19,7 @@ def describe(path: bytes, follow: bool = False) -> dict:
         **paths.named(path),
         "name": os.path.basename(path).decode("utf-8", "replace"),
         "type": paths.kind_of(status.st_mode),
-        "size": status.st_size,
+        "size": paths.size_of(status),
         "mode": stat.S_IMODE(status.st_mode),
         "mtime_ns": str(status.st_mtime_ns),
     }
