@@ -34,6 +34,11 @@ export class ArtifactExport {
     this.#log = log;
   }
 
+  /** What an earlier daemon did not finish. */
+  async clear(): Promise<void> {
+    await rm(this.#spool, { recursive: true, force: true });
+  }
+
   /** Undefined when the method is none of ours. */
   handle(session: IngestSession, method: string, params: unknown): Promise<unknown> | undefined {
     return method === "artifacts.export" ? this.#all(session, params) : undefined;

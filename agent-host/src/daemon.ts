@@ -187,6 +187,7 @@ export async function runDaemon(
   });
 
   await datasetCache.clear();
+  await exports.clear();
   await untilDockerAnswers(containers, log);
   await preparation.start();
   await containers.egress
