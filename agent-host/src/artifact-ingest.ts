@@ -126,7 +126,7 @@ export class ArtifactIngest {
             return;
           }
           const [read, answer] = await Promise.all([
-            folder.read(group, skip),
+            folder.read(group, skip, signal),
             this.#ask(target, group, signal),
           ]);
           let known = isAsSaid(group, read) ? answer : null;

@@ -1,6 +1,7 @@
 /** @module Artifacts in a running sandbox: its guest finds them, sends many in one stream, and removes them. */
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
+import { addAbortSignal } from "node:stream";
 import { type ArtifactEntry, ArtifactEntrySchema, SandbarError, SMALL_BLOB_BYTES } from "@sandbar/shared";
 import { z } from "zod";
 import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
@@ -48,9 +49,10 @@ export class GuestArtifacts implements ArtifactFolder {
   async read(
     group: readonly Found[],
     skip: (found: Found, reason: string) => void,
+    signal: AbortSignal,
   ): Promise<Map<PushFile, Found>> {
     const read = new Map<PushFile, Found>();
-    const stream = await openBundle(this.#guest, group);
+    const stream = addAbortSignal(signal, await openBundle(this.#guest, group, signal));
     try {
       const source = new ByteSource(stream);
       for (const found of group) {
@@ -96,8 +98,10 @@ function again(guest: GuestFiles, entry: ArtifactEntry) {
     pieceFromGuest(guest, { path_b64: path.toString("base64"), offset, length, artifact: true });
 }
 
-async function openBundle(guest: GuestFiles, group: readonly Found[]): Promise<Socket> {
+async function openBundle(guest: GuestFiles, group: readonly Found[], signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
   const expected = guest.transfers.expect();
+  signal.addEventListener("abort", expected.cancel, { once: true });
   try {
     const entries = group.map(({ entry }) => entry);
     const socket = await dialled(
@@ -111,5 +115,7 @@ async function openBundle(guest: GuestFiles, group: readonly Found[]): Promise<S
   } catch (error) {
     expected.cancel();
     throw error;
+  } finally {
+    signal.removeEventListener("abort", expected.cancel);
   }
 }

@@ -58,9 +58,11 @@ export class LeftArtifacts implements ArtifactFolder {
   async read(
     group: readonly Found[],
     skip: (found: Found, reason: string) => void,
+    signal: AbortSignal,
   ): Promise<Map<PushFile, Found>> {
     const read = new Map<PushFile, Found>();
     for (const found of group) {
+      signal.throwIfAborted();
       const file = await this.#file(found).catch((error: Error) => {
         skip(found, `cannot be read: ${error.message}`);
         return null;
