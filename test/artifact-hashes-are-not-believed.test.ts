@@ -55,7 +55,8 @@ async function take(files: Record<string, { bytes: string; said?: string }>): Pr
   for (const [name, { bytes }] of Object.entries(files))
     writeFileSync(join(folder, "artifacts", name), bytes);
   const left = new LeftArtifacts(folder);
-  const entries = (await left.scan()).map((entry) => ({
+  const { entries, more } = await left.scan();
+  const said = entries.map((entry) => ({
     ...entry,
     sha256: files[Buffer.from(entry.path_b64, "base64").toString()]!.said,
   }));
@@ -66,7 +67,7 @@ async function take(files: Record<string, { bytes: string; said?: string }>): Pr
     linked: () => true,
   });
   const owner = { row: { id: session, tenant: "default" } };
-  const words = await ingest.takeLeft(owner, left, entries, new AbortController().signal);
+  const words = await ingest.takeLeft(owner, left, { entries: said, more }, new AbortController().signal);
   await expect.poll(() => readdirSync(join(folder, "artifacts"))).toEqual([]);
   return words;
 }

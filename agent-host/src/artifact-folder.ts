@@ -15,10 +15,21 @@ export interface Settled {
   readonly refused?: ArtifactEntry[];
 }
 
+/** One look at the folder finds only so many; `more` may be there. */
+export interface Look {
+  readonly entries: ArtifactEntry[];
+  readonly more: boolean;
+}
+
 export interface ArtifactFolder {
-  scan(): Promise<ArtifactEntry[]>;
+  /** What was to be removed before it is gone. */
+  scan(): Promise<Look>;
   /** Each whole or not at all. Small files are held in memory, large ones can be read again. */
-  read(group: readonly Found[], skip: (found: Found, reason: string) => void): Promise<Map<PushFile, Found>>;
+  read(
+    group: readonly Found[],
+    skip: (found: Found, reason: string) => void,
+    signal: AbortSignal,
+  ): Promise<Map<PushFile, Found>>;
   settle(entries: Settled): Promise<void>;
 }
 

@@ -14,10 +14,10 @@ import {
   type Outcome,
   SMALL_BLOB_BYTES,
 } from "@sandbar/shared";
-import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
-import { checkFiles, type PushFile, type PushTarget, pushFiles } from "./artifact-push.ts";
-import { GuestArtifacts } from "./guest-artifacts.ts";
+import { checkFiles, type PushFile, type PushTarget, pushFiles, refusalOf } from "./artifact-push.ts";
+import { type ArtifactGuest, GuestArtifacts } from "./guest-artifacts.ts";
 import type { GuestFiles } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
 import { Patience } from "./patience.ts";
@@ -46,7 +46,7 @@ export interface IngestOwner {
   readonly row: { readonly id: string; readonly tenant: string };
 }
 
-export type IngestSession = IngestOwner & GuestFiles;
+export type IngestSession = IngestOwner & GuestFiles & ArtifactGuest;
 
 export type Ingested = Pick<Outcome, "artifacts" | "artifacts_skipped">;
 
@@ -112,26 +112,35 @@ export class ArtifactIngest {
       }
     }
     // For all of them together: a store that is down must not hold an outcome up for each group anew.
-    const patience = new Patience(this.#options.giveUpMs, this.#options.linked, signal);
+    const { plane, giveUpMs, linked } = this.#options;
+    const patience = new Patience(giveUpMs, linked, signal);
     for (const group of inGroups(files)) {
       try {
         await this.#turns.take(async () => {
           const target = { ...owner.row, session: owner.row.id, execution, taken: artifacts.size };
+          // A large one is alone.
+          const first = group[0]!;
+          const refusal = await patience.until(() => refusalOf(plane, target, ingestFile(first, ""), signal));
+          if (refusal) {
+            skip(first, refusal.reason);
+            if (refusal.final) unwanted.push(first.entry);
+            return;
+          }
           const [read, answer] = await Promise.all([
-            folder.read(group, skip),
+            folder.read(group, skip, signal),
             this.#ask(target, group, signal),
           ]);
           let known = isAsSaid(group, read) ? answer : null;
           const { recorded, refused } = await patience.until(() => {
-            const first = known;
+            const answered = known;
             known = null;
             return pushFiles(
-              this.#options.plane,
+              plane,
               target,
               [...read.keys()],
               signal,
               (attempt) => patience.until(attempt),
-              first,
+              answered,
             );
           });
           for (const artifact of recorded.values()) artifacts.set(artifact.id, artifact);
@@ -168,17 +177,23 @@ export class ArtifactIngest {
   /** At the end of a session; for an idle one without artifacts this is one short question. */
   async takeLast(session: IngestSession, signal: AbortSignal): Promise<void> {
     const folder = new GuestArtifacts(session);
-    for (let look = 0; look < LAST_LOOKS && !signal.aborted; look++) {
+    let kept: readonly Artifact[] = [];
+    for (let look = 0; look < LAST_LOOKS && !signal.aborted; ) {
       try {
-        const entries = await folder.scan();
+        const { entries, more } = await folder.scan();
         if (entries.length === 0) return;
-        const { artifacts_skipped } = await this.take(session, null, entries, signal);
+        const ledger = { kept, keep() {} };
+        const { artifacts, artifacts_skipped } = await this.take(session, null, entries, signal, ledger);
+        const grown = artifacts.length > kept.length;
+        kept = artifacts;
+        if (more && grown) continue;
         // A kernel that was killed a moment ago may still hold its files.
         if (!artifacts_skipped.some(({ reason }) => reason === STILL_WRITTEN)) {
           // Answered when the removal is done, which a BIND folder outlives.
           await session.call("ping", {});
           return;
         }
+        look++;
         await sleep(LAST_PAUSE_MS);
       } catch (error) {
         this.#options.log.warn({ err: error, session: session.row.id }, "could not look for last artifacts");
@@ -191,11 +206,18 @@ export class ArtifactIngest {
   async takeLeft(
     owner: IngestOwner,
     folder: ArtifactFolder,
-    entries: readonly ArtifactEntry[],
+    first: Look,
     signal: AbortSignal,
   ): Promise<string> {
-    const ledger = { kept: [], keep() {} };
-    const { artifacts, artifacts_skipped } = await this.#take(owner, folder, null, entries, signal, ledger);
+    const take = ({ entries }: Look, kept: readonly Artifact[]) =>
+      this.#take(owner, folder, null, entries, signal, { kept, keep() {} });
+    let { artifacts, artifacts_skipped } = await take(first, []);
+    for (let before = 0, { more } = first; more && artifacts.length > before && !signal.aborted; ) {
+      before = artifacts.length;
+      const next = await folder.scan();
+      more = next.more;
+      ({ artifacts, artifacts_skipped } = await take(next, artifacts));
+    }
     const saved = `${artifacts.length} of its artifacts were saved`;
     return artifacts_skipped.length === 0 ? saved : `${saved}, ${artifacts_skipped.length} were not`;
   }

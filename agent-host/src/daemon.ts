@@ -190,6 +190,7 @@ export async function runDaemon(
   });
 
   await datasetCache.clear();
+  await exports.clear();
   await untilDockerAnswers(containers, log);
   await preparation.start();
   await containers.egress
@@ -218,11 +219,7 @@ export async function runDaemon(
 
   const code = await end.promise;
   pool.stop();
-  if (drains)
-    await Promise.all([
-      pool.drain(),
-      ...sessions.all().map((session) => session.stop("the host is drained")),
-    ]);
+  if (drains) await Promise.all([pool.drain(), ...sessions.all().map((session) => session.drain())]);
   if (drains) {
     await removals.finished();
     await removeEgress(containers.docker, identity.host_id).catch((error) =>

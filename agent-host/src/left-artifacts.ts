@@ -9,7 +9,7 @@ import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat, readdir, rmdir, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { type ArtifactEntry, SMALL_BLOB_BYTES } from "@sandbar/shared";
-import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { inside, openEntry, openFolder } from "./unfollowed.ts";
 
@@ -21,6 +21,7 @@ const SLASH = Buffer.from("/");
 
 export class LeftArtifacts implements ArtifactFolder {
   readonly #session: string;
+  #settling: Promise<void> = Promise.resolve();
 
   /** `session` is the folder that was /session. */
   constructor(session: string) {
@@ -28,16 +29,20 @@ export class LeftArtifacts implements ArtifactFolder {
   }
 
   /** Empty when there is no such folder, or a link in its place. */
-  async scan(): Promise<ArtifactEntry[]> {
+  async scan(): Promise<Look> {
+    await this.#settling;
     const entries: ArtifactEntry[] = [];
     const waiting: Buffer[][] = [[]];
-    for (let looks = 0; waiting.length > 0 && looks < LOOKS && entries.length < ENTRIES; ) {
+    let looks = 0;
+    const full = () => looks >= LOOKS || entries.length >= ENTRIES;
+    while (waiting.length > 0 && !full()) {
       const parts = waiting.pop()!;
       const folder = await this.#open(parts).catch(() => null);
       if (!folder) continue;
       try {
         for (const name of await readdir(inside(folder, "."), { encoding: "buffer" })) {
-          if (++looks >= LOOKS || entries.length >= ENTRIES) break;
+          looks++;
+          if (full()) break;
           const status = await lstat(inside(folder, name), { bigint: true }).catch(() => null);
           if (!status) continue;
           if (status.isDirectory()) waiting.push([...parts, name]);
@@ -47,15 +52,17 @@ export class LeftArtifacts implements ArtifactFolder {
         await folder.close();
       }
     }
-    return entries;
+    return { entries, more: full() };
   }
 
   async read(
     group: readonly Found[],
     skip: (found: Found, reason: string) => void,
+    signal: AbortSignal,
   ): Promise<Map<PushFile, Found>> {
     const read = new Map<PushFile, Found>();
     for (const found of group) {
+      signal.throwIfAborted();
       const file = await this.#file(found).catch((error: Error) => {
         skip(found, `cannot be read: ${error.message}`);
         return null;
@@ -65,8 +72,13 @@ export class LeftArtifacts implements ArtifactFolder {
     return read;
   }
 
-  async settle({ remove = [] }: Settled): Promise<void> {
-    for (const entry of remove) {
+  settle({ remove = [] }: Settled): Promise<void> {
+    this.#settling = this.#settling.then(() => this.#removeAll(remove));
+    return this.#settling;
+  }
+
+  async #removeAll(entries: readonly ArtifactEntry[]): Promise<void> {
+    for (const entry of entries) {
       const parts = partsOf(entry);
       await this.#remove(parts, entry).catch(() => {});
       // Folders that are empty now; one that is not ends it.

@@ -277,17 +277,28 @@ def _write_file(source, member, path: bytes) -> None:
 
 
 def _merge(staging: bytes, target: bytes) -> None:
+    # Looked at to the end before anything is moved: what does not fit leaves everything as it was.
+    for new, old in list(_moves(staging, target)):
+        os.rename(new, old)
+
+
+def _moves(staging: bytes, target: bytes):
     waiting = [(staging, target)]
     while waiting:
         source, destination = waiting.pop()
-        for name in os.listdir(source):
+        names = os.listdir(source)
+        if names and not os.access(destination, os.W_OK | os.X_OK):
+            raise CallError("PATH_NOT_PERMITTED", "the folder cannot be written to: %s" % _shown(os.path.basename(destination)))
+        for name in names:
             new, old = os.path.join(source, name), os.path.join(destination, name)
             if _is_real_folder(new) and os.path.lexists(old):
                 if not _is_real_folder(old):
-                    raise CallError("PATH_EXISTS", "where the archive has a folder there is something else: %s" % os.fsdecode(name))
+                    raise CallError("PATH_EXISTS", "where the archive has a folder there is something else: %s" % _shown(name))
                 waiting.append((new, old))
+            elif _is_real_folder(old):
+                raise CallError("NOT_A_FILE", "where the archive has a file there is a folder: %s" % _shown(name))
             else:
-                os.rename(new, old)
+                yield new, old
 
 
 def _is_real_folder(path: bytes) -> bool:
@@ -295,6 +306,10 @@ def _is_real_folder(path: bytes) -> bool:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except FileNotFoundError:
         return False
+
+
+def _shown(name: bytes) -> str:
+    return name.decode("utf-8", "replace")[:200]
 
 
 def _bad(name: str, reason: str) -> CallError:
