@@ -45,6 +45,20 @@ describe.each(["TMPFS", "BIND"])("in %s storage", (storage) => {
     expect((await client.execution(session, execution.id)).artifacts[0]!.id).toBe(artifact!.id);
   });
 
+  it("each name of one file is an artifact of its own, once", async () => {
+    const linked = await client.run(
+      session,
+      `import os
+open("${A}/first", "wb").write(bytes(5_000_000)); open("${A}/small", "w").write("s")
+for name in ["second", "third"]: os.link("${A}/first", f"${A}/{name}")
+os.link("${A}/small", "${A}/tiny")`,
+    );
+    expect(linked.artifacts_skipped).toEqual([]);
+    expect(names(linked)).toEqual(["first", "second", "small", "third", "tiny"]);
+    expect(names(await client.run(session, "1"))).toEqual([]);
+    expect(await remaining(client, session)).toEqual([]);
+  });
+
   it("is found whatever the folder was before: long empty, just emptied, replaced by another", async () => {
     const names = async (code: string) => (await client.run(session, code)).artifacts.map(({ name }) => name);
     const write = (name: string) => `open("${A}/${name}", "w").write("${name}")`;
