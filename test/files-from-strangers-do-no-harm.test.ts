@@ -142,6 +142,19 @@ os.symlink("loop", "/session/loop")`,
     expect((await sh("ls -A /tmp/outside")).stdout).toBe("");
   });
 
+  it.each([
+    ["a folder where there is a file", "echo old > /session/way/in", { name: "in/x", content: "new" }],
+    ["a file where there is a folder", "mkdir /session/way/in", { name: "in", content: "new" }],
+    ["a file for a folder that is shut", "mkdir -m 555 /session/way/in", { name: "in/x", content: "new" }],
+  ])("unpacks nothing of an archive with %s", async (_what, before, entry) => {
+    await sh(`rm -rf /session/way; mkdir /session/way; echo old > /session/way/m; ${before}`);
+    const others = Array.from("abcmxyz", (name) => ({ name, content: "new" }));
+    const answer = await extract("way", tar(entry, ...others));
+    expect([403, 409]).toContain(answer.status);
+    expect((await files.list({ path: "way", depth: 5 })).data.map(({ name }) => name)).toEqual(["in", "m"]);
+    expect((await sh("cat /session/way/m")).stdout).toBe("old\n");
+  });
+
   const hostile: [string, TarEntry[]][] = [
     ["an absolute name", [{ name: "/tmp/evil", content: "x" }]],
     ["a name that climbs", [{ name: "../evil", content: "x" }]],

@@ -277,17 +277,26 @@ def _write_file(source, member, path: bytes) -> None:
 
 
 def _merge(staging: bytes, target: bytes) -> None:
+    """Looked at to its end before anything is moved: what is in the way must not leave a part of the archive behind."""
+    moves = []
     waiting = [(staging, target)]
     while waiting:
         source, destination = waiting.pop()
+        if not os.access(destination, os.W_OK | os.X_OK):
+            raise CallError("PATH_NOT_PERMITTED", "the folder cannot be written to: %s" % os.fsdecode(os.path.basename(destination)))
         for name in os.listdir(source):
             new, old = os.path.join(source, name), os.path.join(destination, name)
-            if _is_real_folder(new) and os.path.lexists(old):
-                if not _is_real_folder(old):
-                    raise CallError("PATH_EXISTS", "where the archive has a folder there is something else: %s" % os.fsdecode(name))
+            if not os.path.lexists(old):
+                moves.append((new, old))
+            elif _is_real_folder(new) != _is_real_folder(old):
+                kind = "a folder" if _is_real_folder(new) else "a file"
+                raise CallError("PATH_EXISTS", "where the archive has %s there is something else: %s" % (kind, os.fsdecode(name)))
+            elif _is_real_folder(new):
                 waiting.append((new, old))
             else:
-                os.rename(new, old)
+                moves.append((new, old))
+    for new, old in moves:
+        os.rename(new, old)
 
 
 def _is_real_folder(path: bytes) -> bool:
