@@ -236,9 +236,15 @@ os.symlink("loop", "/session/loop")`,
     ["text", Buffer.from("this is not a tar archive".repeat(100))],
     ["half a header", tar({ name: "x", content: "x" }).subarray(0, 300)],
     ["gzip where tar was said", gzipSync(tar({ name: "x", content: "x" }))],
+    ["what ends within its second header", tar({ name: "x", content: "x" }, { name: "y" }).subarray(0, 1100)],
+    [
+      "what has something else where its second header should be",
+      tar({ name: "x", content: "x" }).fill(1, 1024),
+    ],
   ])("refuses %s as an archive", async (_what, bytes) => {
     const answer = await extract("victim", bytes);
     expect([answer.status, answer.problem?.code]).toEqual([422, "ARCHIVE_INVALID"]);
+    expect((await files.list({ path: "victim", depth: 5 })).data).toEqual([]);
   });
 
   it("never gives setuid, and clears what others may write", async () => {

@@ -138,6 +138,14 @@ def bounded(tarfile):
     class BoundedTarInfo(tarfile.TarInfo):
         global_bytes = 0
 
+        @classmethod
+        def fromtarfile(cls, archive):
+            try:
+                return super().fromtarfile(archive)
+            except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:
+                # After the first entry tarfile would take it for the end, and what follows would be missing.
+                raise CallError("ARCHIVE_INVALID", "not a tar archive: %s" % error) from None
+
         def _proc_member(self, archive):
             if self.type in headers and not 0 <= self.size <= HEADER_BYTES:
                 raise CallError("ARCHIVE_INVALID", "an extended header is larger than %d bytes" % HEADER_BYTES)
