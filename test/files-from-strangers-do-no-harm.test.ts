@@ -127,6 +127,21 @@ os.symlink("loop", "/session/loop")`,
     ).toBe(415);
   });
 
+  it("refuses a folder with something that cannot be read, at once, and says what it is", async () => {
+    await sh(
+      "mkdir /session/shut; cd /session/shut; touch {1..200}; mkdir x; echo secret > x/y; chmod 0 x/y",
+    );
+    for (const mode of ["755", "0"]) {
+      await sh(`chmod ${mode} /session/shut/x`);
+      const begun = performance.now();
+      const { status, problem } = await files.get("shut");
+      expect([status, problem?.code]).toEqual([403, "PATH_NOT_PERMITTED"]);
+      expect(problem.detail).toContain("shut/x");
+      expect(performance.now() - begun).toBeLessThan(5000);
+    }
+    await sh("chmod 755 /session/shut/x; rm -r /session/shut");
+  });
+
   it("adds an archive to what is there, replacing files and never following links that were there before", async () => {
     await sh(
       "mkdir -p /session/merge/sub /tmp/outside; echo old > /session/merge/sub/a; echo kept > /session/merge/sub/b; ln -s /tmp/outside /session/merge/trap",

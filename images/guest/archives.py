@@ -29,12 +29,15 @@ def tar(dialer: Dialer, params: dict, _answer) -> dict:
         archive = tarfile.open(
             fileobj=_Counted(sock), mode="w|", bufsize=COPY_BYTES, format=tarfile.PAX_FORMAT, copybufsize=COPY_BYTES
         )
-        for path, name in _below(root):
-            entries += 1
-            if entries > ENTRIES:
-                raise CallError("LIMIT_EXCEEDED", "the folder has more than %d entries" % ENTRIES)
-            _add(tarfile, archive, path, name)
-            archive.members.clear()
+        try:
+            for path, name in _below(root):
+                entries += 1
+                if entries > ENTRIES:
+                    raise CallError("LIMIT_EXCEEDED", "the folder has more than %d entries" % ENTRIES)
+                _add(tarfile, archive, path, name)
+                archive.members.clear()
+        except PermissionError as error:
+            raise CallError("PATH_NOT_PERMITTED", ("cannot be read: %s" % os.fsdecode(error.filename or root))[:1000]) from None
         archive.close()
         return {"size": archive.fileobj.fileobj.written, "entries": entries}
 
