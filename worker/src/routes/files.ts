@@ -235,7 +235,7 @@ export function fileRoutes(app: App): void {
       summary: "Follow changes below a folder",
       description:
         "Events `created`, `modified`, `deleted` (`{type, path, directory}`, paths below the folder) from now on, and " +
-        "`overflow` when too much happened at once. A move is a `deleted` and a `created`.",
+        "`overflow` when too much happened at once, or when more folders are there than can be watched (2,000). A move is a `deleted` and a `created`.",
       security: secured,
       request: { params: SessionParams, query: PathQuery.extend({ recursive: flag.optional() }) },
       responses: { 200: events("Server-sent events"), ...refused },
