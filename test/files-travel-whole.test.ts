@@ -142,6 +142,10 @@ open("/session/beside/z", "w").close()`,
     expect((await files.raw("HEAD", { path: "nothing" })).status).toBe(404);
     const same = await files.get("range.bin", { "if-none-match": String(get.headers.etag) });
     expect([same.status, same.bytes.length]).toEqual([304, 0]);
+    const looked = (etag: unknown) =>
+      files.raw("HEAD", { path: "range.bin" }, undefined, { "if-none-match": String(etag) });
+    expect((await looked(get.headers.etag)).status).toBe(304);
+    expect((await looked('"another"')).status).toBe(200);
     await files.put("range.bin", bytes);
     expect((await files.get("range.bin", { "if-none-match": String(get.headers.etag) })).status).toBe(200);
   });
