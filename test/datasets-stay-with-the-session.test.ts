@@ -283,6 +283,22 @@ pq.write_table(table.append_column("m", pa.array([10, 20, 30])), "/session/data/
     expect((await datasets.stage({ id: "x", artifact_id: "art_none" })).status).toBe(404);
     expect((await datasets.stage({ id: "x", artifact_id: "art_none", source: "lake" })).status).toBe(400);
   });
+
+  it("is an artifact's own: with another hash it is refused, whether the host has those bytes or not", async () => {
+    await client.run(session, `open("/session/data/mine.csv", "w").write("mine")`);
+    const { body: mine } = await datasets.export("mine.csv");
+    const other = sha256("somebody else's");
+    const ask = () => datasets.stage({ id: "theirs", artifact_id: mine.id, sha256: other });
+    for (const before of [async () => {}, () => datasets.put("cached", "somebody else's")]) {
+      await before();
+      const { status, body } = await ask();
+      expect([status, body.code]).toEqual([400, "VALIDATION_FAILED"]);
+      expect(body.detail).toContain(mine.sha256);
+    }
+    expect(await datasets.find("theirs")).toBeUndefined();
+    const own = { id: "own", artifact_id: mine.id, sha256: mine.sha256 };
+    expect((await datasets.stage(own)).body).toMatchObject({ status: "LOADED", sha256: mine.sha256 });
+  });
 });
 
 it("keeps tenants apart on every route of datasets", async () => {
