@@ -172,7 +172,9 @@ export class ArtifactIngest {
       try {
         const entries = await folder.scan();
         if (entries.length === 0) return;
-        const { artifacts_skipped } = await this.take(session, null, entries, signal);
+        const { artifacts, artifacts_skipped } = await this.take(session, null, entries, signal);
+        // There may be more than one look finds, or than one execution may leave.
+        if (artifacts.length > 0) continue;
         // A kernel that was killed a moment ago may still hold its files.
         if (!artifacts_skipped.some(({ reason }) => reason === STILL_WRITTEN)) {
           // Answered when the removal is done, which a BIND folder outlives.
@@ -195,9 +197,18 @@ export class ArtifactIngest {
     signal: AbortSignal,
   ): Promise<string> {
     const ledger = { kept: [], keep() {} };
-    const { artifacts, artifacts_skipped } = await this.#take(owner, folder, null, entries, signal, ledger);
-    const saved = `${artifacts.length} of its artifacts were saved`;
-    return artifacts_skipped.length === 0 ? saved : `${saved}, ${artifacts_skipped.length} were not`;
+    const taken = new Set<string>();
+    let left = 0;
+    let found = entries;
+    for (let look = 0, before = -1; look < LAST_LOOKS && taken.size > before; look++) {
+      before = taken.size;
+      const { artifacts, artifacts_skipped } = await this.#take(owner, folder, null, found, signal, ledger);
+      for (const { id } of artifacts) taken.add(id);
+      left = artifacts_skipped.length;
+      found = await folder.scan();
+    }
+    const saved = `${taken.size} of its artifacts were saved`;
+    return left === 0 ? saved : `${saved}, ${left} were not`;
   }
 
   /** Not waited for. A file that stays is found again, and known by its version. */

@@ -21,6 +21,7 @@ const SLASH = Buffer.from("/");
 
 export class LeftArtifacts implements ArtifactFolder {
   readonly #session: string;
+  #settled: Promise<void> = Promise.resolve();
 
   /** `session` is the folder that was /session. */
   constructor(session: string) {
@@ -29,6 +30,7 @@ export class LeftArtifacts implements ArtifactFolder {
 
   /** Empty when there is no such folder, or a link in its place. */
   async scan(): Promise<ArtifactEntry[]> {
+    await this.#settled;
     const entries: ArtifactEntry[] = [];
     const waiting: Buffer[][] = [[]];
     for (let looks = 0; waiting.length > 0 && looks < LOOKS && entries.length < ENTRIES; ) {
@@ -65,8 +67,14 @@ export class LeftArtifacts implements ArtifactFolder {
     return read;
   }
 
-  async settle({ remove = [] }: Settled): Promise<void> {
-    for (const entry of remove) {
+  /** A scan that is asked for later finds them gone. */
+  settle({ remove = [] }: Settled): Promise<void> {
+    this.#settled = this.#settled.then(() => this.#removeAll(remove));
+    return this.#settled;
+  }
+
+  async #removeAll(entries: readonly ArtifactEntry[]): Promise<void> {
+    for (const entry of entries) {
       const parts = partsOf(entry);
       await this.#remove(parts, entry).catch(() => {});
       // Folders that are empty now; one that is not ends it.
