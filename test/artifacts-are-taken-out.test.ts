@@ -137,6 +137,26 @@ open("${A}/good", "w").write("good")`,
     await client.run(session, `import shutil; shutil.rmtree("${A}"); os.mkdir("${A}")`);
   });
 
+  it("a folder that cannot be read is named with the reason, once, and taken when it can", async () => {
+    const shut = await client.run(
+      session,
+      `import os
+for name, mode in (("none", 0), ("names", 0o400), ("way", 0o100)):
+    os.mkdir(f"${A}/{name}"); open(f"${A}/{name}/in", "w").write(name); os.chmod(f"${A}/{name}", mode)
+open("${A}/good", "w").write("good")`,
+    );
+    expect(names(shut)).toEqual(["good"]);
+    const reason = "a folder that cannot be read";
+    expect(skipped(shut)).toEqual({ none: reason, names: reason, way: reason });
+    expect((await client.run(session, "1")).artifacts_skipped).toEqual([]);
+    const opened = await client.run(
+      session,
+      `for name in ("none", "names", "way"): os.chmod(f"${A}/{name}", 0o700)`,
+    );
+    expect(names(opened)).toEqual(["names/in", "none/in", "way/in"]);
+    expect(await remaining(client, session)).toEqual([]);
+  });
+
   it("a folder that is a link leads nowhere", async () => {
     const execution = await client.run(
       session,

@@ -35,6 +35,7 @@ const NAME_LIMIT = 4096;
 const NAMES_LIMIT_CHARS = 1_000_000;
 const SKIPPED_LIMIT_CHARS = 500_000;
 const REASONS = {
+  directory: "a folder that cannot be read",
   symlink: "a symbolic link",
   fifo: "a named pipe",
   socket: "a socket",

@@ -64,7 +64,7 @@ class Artifacts:
             for name, status in _listing(folder):
                 path = folder + name
                 looks -= 1
-                if stat.S_ISDIR(status.st_mode):
+                if stat.S_ISDIR(status.st_mode) and os.access(os.path.join(ROOT, path), os.R_OK | os.X_OK):
                     folders.append(path + b"/")
                     continue
                 mark = _mark(status)
