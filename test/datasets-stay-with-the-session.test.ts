@@ -301,6 +301,21 @@ pq.write_table(table.append_column("m", pa.array([10, 20, 30])), "/session/data/
   });
 });
 
+it("a dataset that cannot be taken out stays listed, and goes when it can", async () => {
+  await datasets.put("taken", "bytes");
+  await client.run(
+    session,
+    "import os; os.remove('/session/data/taken.parquet'); os.makedirs('/session/data/taken.parquet/in')",
+  );
+  const remove = () => client.call("DELETE", `${datasets.path}/taken`);
+  expect((await remove()).status).toBe(409);
+  expect(await datasets.find("taken")).toMatchObject({ id: "taken" });
+  await client.run(session, "os.removedirs('/session/data/taken.parquet/in')");
+  expect((await remove()).status).toBe(204);
+  expect(await datasets.find("taken")).toBeUndefined();
+  expect((await remove()).status).toBe(404);
+});
+
 it("keeps tenants apart on every route of datasets", async () => {
   const bob = await stack.clientOf("bob");
   const missing = session.replace(/.{6}$/, "zzzzzz");

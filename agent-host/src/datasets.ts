@@ -240,11 +240,12 @@ export class Datasets {
     const found = journal.of(session.row.id).find((row) => row.id === id);
     if (!found) return { removed: false };
     await this.#staging.get(`${session.row.id}/${found.file}`)?.done.catch(() => {});
+    await session.call("fs.remove", { path: `${DATASET_FOLDER}/${found.file}` }).catch((error) => {
+      // The second: the folder itself is something else by now.
+      if (!(error instanceof SandbarError && ["NOT_FOUND", "PATH_INVALID"].includes(error.code))) throw error;
+    });
     journal.remove(found);
     this.#sources.delete(`${session.row.id}/${found.file}`);
-    await session.call("fs.remove", { path: `${DATASET_FOLDER}/${found.file}` }).catch((error) => {
-      if (!(error instanceof SandbarError && error.code === "NOT_FOUND")) throw error;
-    });
     return { removed: true };
   }
 
