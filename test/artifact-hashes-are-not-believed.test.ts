@@ -55,8 +55,7 @@ async function take(files: Record<string, { bytes: string; said?: string }>): Pr
   for (const [name, { bytes }] of Object.entries(files))
     writeFileSync(join(folder, "artifacts", name), bytes);
   const left = new LeftArtifacts(folder);
-  const { entries, more } = await left.scan();
-  const said = entries.map((entry) => ({
+  const entries = (await left.scan()).map((entry) => ({
     ...entry,
     sha256: files[Buffer.from(entry.path_b64, "base64").toString()]!.said,
   }));
@@ -67,7 +66,7 @@ async function take(files: Record<string, { bytes: string; said?: string }>): Pr
     linked: () => true,
   });
   const owner = { row: { id: session, tenant: "default" } };
-  const words = await ingest.takeLeft(owner, left, { entries: said, more }, new AbortController().signal);
+  const words = await ingest.takeLeft(owner, left, entries, new AbortController().signal);
   await expect.poll(() => readdirSync(join(folder, "artifacts"))).toEqual([]);
   return words;
 }

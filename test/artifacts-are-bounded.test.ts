@@ -126,6 +126,48 @@ it("too many files: the rest is taken by the next execution", async () => {
   await expectTrue(all);
 });
 
+it("too many files when the session is stopped, or its container dies: all are taken", async () => {
+  const many = Array.from({ length: 28 }, (_, i) => String(i).padStart(2, "0"));
+  const code = `for i in range(28): open(f"${A}/{i:02}", "w").write(str(i))`;
+  expect((await client.run(session, code)).artifacts).toHaveLength(10);
+  await client.stop(session);
+  const all = await listed(client, session);
+  expect(all.map(({ name }) => name).sort()).toEqual(many);
+  await expectTrue(all);
+
+  client = await stack.clientOf(`tenant-${++tenants}`);
+  const { id } = await client.create();
+  await client.start(id, `${code}\nprint("written", flush=True)\nimport time; time.sleep(60)`);
+  const container = await stack.containerOf(id);
+  await eventually("files are written", 10_000, async () => {
+    const { data } = await client.ok<{ data: unknown[] }>(
+      "GET",
+      `/v1/sessions/${id}/files/list?path=artifacts`,
+    );
+    return data.length === 28;
+  });
+  await container.kill();
+  await eventually("the session has failed", 20_000, async () => {
+    const { status, error } = await client.ok<{ status: string; error?: { detail: string } }>(
+      "GET",
+      `/v1/sessions/${id}`,
+    );
+    if (status === "failed") expect(error?.detail).toContain("28 of its artifacts were saved");
+    return status === "failed";
+  });
+  expect((await listed(client, id)).map(({ name }) => name).sort()).toEqual(many);
+});
+
+it("more files than one look finds are mentioned, too", async () => {
+  const execution = await client.run(session, `for i in range(2010): open(f"${A}/{i}", "w").close()`);
+  expect(execution.artifacts).toHaveLength(10);
+  expect(execution.artifacts_skipped).toHaveLength(1991);
+  expect(execution.artifacts_skipped.at(-1)).toEqual({
+    name: "",
+    reason: expect.stringContaining("next execution"),
+  });
+});
+
 it("over the session's quota the rest is kept, and deleting frees room", async () => {
   const code = [1, 2, 3, 4].map((n) => write(`f${n}`, 90_000)).join("\n");
   const execution = await client.run(session, code);

@@ -48,6 +48,20 @@ describe.each(["TMPFS", "BIND"])("in %s storage", (storage) => {
     expect((await client.execution(session, execution.id)).artifacts[0]!.id).toBe(artifact!.id);
   });
 
+  it("each name of one file is an artifact of its own, once", async () => {
+    const linked = await client.run(
+      session,
+      `import os
+open("${A}/first", "wb").write(bytes(5_000_000)); open("${A}/small", "w").write("s")
+for name in ["second", "third"]: os.link("${A}/first", f"${A}/{name}")
+os.link("${A}/small", "${A}/tiny")`,
+    );
+    expect(linked.artifacts_skipped).toEqual([]);
+    expect(names(linked)).toEqual(["first", "second", "small", "third", "tiny"]);
+    expect(names(await client.run(session, "1"))).toEqual([]);
+    expect(await remaining(client, session)).toEqual([]);
+  });
+
   it("is found whatever the folder was before: long empty, just emptied, replaced by another", async () => {
     const names = async (code: string) => (await client.run(session, code)).artifacts.map(({ name }) => name);
     const write = (name: string) => `open("${A}/${name}", "w").write("${name}")`;
@@ -124,6 +138,26 @@ open("${A}/good", "w").write("good")`,
     const next = await client.run(session, "1");
     expect(next.artifacts_skipped).toEqual([]);
     await client.run(session, `import shutil; shutil.rmtree("${A}"); os.mkdir("${A}")`);
+  });
+
+  it("a folder that cannot be read is named with the reason, once, and taken when it can", async () => {
+    const shut = await client.run(
+      session,
+      `import os
+for name, mode in (("none", 0), ("names", 0o400), ("way", 0o100)):
+    os.mkdir(f"${A}/{name}"); open(f"${A}/{name}/in", "w").write(name); os.chmod(f"${A}/{name}", mode)
+open("${A}/good", "w").write("good")`,
+    );
+    expect(names(shut)).toEqual(["good"]);
+    const reason = "a folder that cannot be read";
+    expect(skipped(shut)).toEqual({ none: reason, names: reason, way: reason });
+    expect((await client.run(session, "1")).artifacts_skipped).toEqual([]);
+    const opened = await client.run(
+      session,
+      `for name in ("none", "names", "way"): os.chmod(f"${A}/{name}", 0o700)`,
+    );
+    expect(names(opened)).toEqual(["names/in", "none/in", "way/in"]);
+    expect(await remaining(client, session)).toEqual([]);
   });
 
   it("a folder that is a link leads nowhere", async () => {

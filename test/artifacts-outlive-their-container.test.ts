@@ -11,6 +11,7 @@ const WRITE = `import os, time
 os.makedirs("${A}/deep/er")
 open("${A}/a b.txt", "w").write("small")
 open("${A}/deep/er/large.bin", "wb").write(os.urandom(3 << 20))
+os.link("${A}/deep/er/large.bin", "${A}/large too.bin")
 open("${A}/empty", "w")
 os.symlink("/etc/passwd", "${A}/link")
 os.symlink("/etc", "${A}/folder")
@@ -48,7 +49,12 @@ async function failed(id: string): Promise<{ code: string; detail: string }> {
 
 async function expectSaved(id: string): Promise<void> {
   const all = await listed(client, id);
-  expect(all.map(({ name }) => name).sort()).toEqual(["a b.txt", "deep/er/large.bin", "empty"]);
+  expect(all.map(({ name }) => name).sort()).toEqual([
+    "a b.txt",
+    "deep/er/large.bin",
+    "empty",
+    "large too.bin",
+  ]);
   await expectTrue(all);
 }
 
@@ -57,7 +63,7 @@ it.each(["BIND", "TMPFS"] as const)("files of a killed container are saved (%s)"
   await (await stack.containerOf(id)).kill();
   expect(await failed(id)).toMatchObject({
     code: "CONTAINER_DIED",
-    detail: expect.stringContaining("3 of its artifacts were saved, 3 were not"),
+    detail: expect.stringContaining("4 of its artifacts were saved, 3 were not"),
   });
   await expectSaved(id);
   const folder = join(stack.home, "sessions", id, "artifacts");

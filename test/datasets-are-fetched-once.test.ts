@@ -1,4 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./fixtures/client.ts";
 import { DatasetUpstream } from "./fixtures/dataset-source.ts";
@@ -303,6 +305,28 @@ print(subprocess.run("cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; grep -r ups
 });
 
 describe("the host's cache", () => {
+  it("gives nobody what has become damaged in it: it is fetched again, or asked for", async () => {
+    const damage = (bytes: string) =>
+      writeFileSync(join(stack.home, "datasets/default", sha256(bytes)), "rotten");
+    upstream.set("kept", "kept bytes");
+    await datasets.stage({ id: "kept", source: "lake" });
+    await datasets.put("given", "given bytes");
+    damage("kept bytes");
+    damage("given bytes");
+    await client.run(session, "import os; os.remove('/session/data/kept.parquet')");
+    expect((await client.run(session, "print(open('/session/data/kept.parquet').read())")).stdout).toBe(
+      "kept bytes\n",
+    );
+    const put = () => datasets.put("given", "given bytes", { sha256: sha256("given bytes"), version: "2" });
+    expect((await put()).body).toMatchObject({
+      status: "FAILED",
+      error: { code: "DATASET_FAILED", detail: expect.stringContaining("stage it again") },
+    });
+    expect(await content("data/given.parquet")).toBe("given bytes");
+    expect((await put()).body).toMatchObject({ status: "LOADED", version: "2" });
+    expect(await datasets.find("given")).not.toHaveProperty("modified");
+  });
+
   it("gives a second session of the tenant what has the hash, without a fetch", async () => {
     upstream.set("shared", "shared bytes");
     await datasets.stage({ id: "shared", source: "lake" });

@@ -283,6 +283,37 @@ pq.write_table(table.append_column("m", pa.array([10, 20, 30])), "/session/data/
     expect((await datasets.stage({ id: "x", artifact_id: "art_none" })).status).toBe(404);
     expect((await datasets.stage({ id: "x", artifact_id: "art_none", source: "lake" })).status).toBe(400);
   });
+
+  it("is an artifact's own: with another hash it is refused, whether the host has those bytes or not", async () => {
+    await client.run(session, `open("/session/data/mine.csv", "w").write("mine")`);
+    const { body: mine } = await datasets.export("mine.csv");
+    const other = sha256("somebody else's");
+    const ask = () => datasets.stage({ id: "theirs", artifact_id: mine.id, sha256: other });
+    for (const before of [async () => {}, () => datasets.put("cached", "somebody else's")]) {
+      await before();
+      const { status, body } = await ask();
+      expect([status, body.code]).toEqual([400, "VALIDATION_FAILED"]);
+      expect(body.detail).toContain(mine.sha256);
+    }
+    expect(await datasets.find("theirs")).toBeUndefined();
+    const own = { id: "own", artifact_id: mine.id, sha256: mine.sha256 };
+    expect((await datasets.stage(own)).body).toMatchObject({ status: "LOADED", sha256: mine.sha256 });
+  });
+});
+
+it("a dataset that cannot be taken out stays listed, and goes when it can", async () => {
+  await datasets.put("taken", "bytes");
+  await client.run(
+    session,
+    "import os; os.remove('/session/data/taken.parquet'); os.makedirs('/session/data/taken.parquet/in')",
+  );
+  const remove = () => client.call("DELETE", `${datasets.path}/taken`);
+  expect((await remove()).status).toBe(409);
+  expect(await datasets.find("taken")).toMatchObject({ id: "taken" });
+  await client.run(session, "os.removedirs('/session/data/taken.parquet/in')");
+  expect((await remove()).status).toBe(204);
+  expect(await datasets.find("taken")).toBeUndefined();
+  expect((await remove()).status).toBe(404);
 });
 
 it("keeps tenants apart on every route of datasets", async () => {

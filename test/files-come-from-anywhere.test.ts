@@ -67,6 +67,21 @@ describe("files come from anywhere that the caller may read, and from nowhere el
     expect((await files.get("in/bytes")).bytes).toEqual(Buffer.from([0, 1, 255]));
   });
 
+  it("says what a file needs that comes from nowhere, or from two places", async () => {
+    for (const wrong of [{}, { session_id: session }, { content: "x", artifact_id: "art_1" }]) {
+      const files = [{ destination: "in/x", ...wrong }];
+      const { status, body } = await client.problem("POST", `/v1/sessions/${session}/import`, { files });
+      expect([status, body.code]).toEqual([400, "VALIDATION_FAILED"]);
+      expect(body.detail).toMatch(/files\.0.*content.*session_id and path.*artifact_id.*source/);
+    }
+  });
+
+  it("refuses text that could not be written as it is", async () => {
+    const [result] = await bring(session, [{ destination: "in/half", content: "half a pair: \ud83d" }]);
+    expect(result).toMatchObject({ ok: false, error: { code: "VALIDATION_FAILED" } });
+    expect((await files.get("in/half")).status).toBe(404);
+  });
+
   it("copies files and folders between sessions of any runtime", async () => {
     const { id: node } = await client.create({ runtime: "node" });
     await client.run(node, `require("fs").writeFileSync("/session/from-node.json", JSON.stringify({a: 1}))`);

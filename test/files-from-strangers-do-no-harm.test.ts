@@ -127,6 +127,21 @@ os.symlink("loop", "/session/loop")`,
     ).toBe(415);
   });
 
+  it("refuses a folder with something that cannot be read, at once, and says what it is", async () => {
+    await sh(
+      "mkdir /session/shut; cd /session/shut; touch {1..200}; mkdir x; echo secret > x/y; chmod 0 x/y",
+    );
+    for (const mode of ["755", "0"]) {
+      await sh(`chmod ${mode} /session/shut/x`);
+      const begun = performance.now();
+      const { status, problem } = await files.get("shut");
+      expect([status, problem?.code]).toEqual([403, "PATH_NOT_PERMITTED"]);
+      expect(problem.detail).toContain("shut/x");
+      expect(performance.now() - begun).toBeLessThan(5000);
+    }
+    await sh("chmod 755 /session/shut/x; rm -r /session/shut");
+  });
+
   it("adds an archive to what is there, replacing files and never following links that were there before", async () => {
     await sh(
       "mkdir -p /session/merge/sub /tmp/outside; echo old > /session/merge/sub/a; echo kept > /session/merge/sub/b; ln -s /tmp/outside /session/merge/trap",
@@ -140,6 +155,19 @@ os.symlink("loop", "/session/loop")`,
     );
     expect([trapped.status, trapped.problem.code]).toEqual([409, "PATH_EXISTS"]);
     expect((await sh("ls -A /tmp/outside")).stdout).toBe("");
+  });
+
+  it.each([
+    ["a folder where there is a file", "echo old > /session/way/in", { name: "in/x", content: "new" }],
+    ["a file where there is a folder", "mkdir /session/way/in", { name: "in", content: "new" }],
+    ["a file for a folder that is shut", "mkdir -m 555 /session/way/in", { name: "in/x", content: "new" }],
+  ])("unpacks nothing of an archive with %s", async (_what, before, entry) => {
+    await sh(`rm -rf /session/way; mkdir /session/way; echo old > /session/way/m; ${before}`);
+    const others = Array.from("abcmxyz", (name) => ({ name, content: "new" }));
+    const answer = await extract("way", tar(entry, ...others));
+    expect([403, 409]).toContain(answer.status);
+    expect((await files.list({ path: "way", depth: 5 })).data.map(({ name }) => name)).toEqual(["in", "m"]);
+    expect((await sh("cat /session/way/m")).stdout).toBe("old\n");
   });
 
   const hostile: [string, TarEntry[]][] = [
@@ -223,9 +251,15 @@ os.symlink("loop", "/session/loop")`,
     ["text", Buffer.from("this is not a tar archive".repeat(100))],
     ["half a header", tar({ name: "x", content: "x" }).subarray(0, 300)],
     ["gzip where tar was said", gzipSync(tar({ name: "x", content: "x" }))],
+    ["what ends within its second header", tar({ name: "x", content: "x" }, { name: "y" }).subarray(0, 1100)],
+    [
+      "what has something else where its second header should be",
+      tar({ name: "x", content: "x" }).fill(1, 1024),
+    ],
   ])("refuses %s as an archive", async (_what, bytes) => {
     const answer = await extract("victim", bytes);
     expect([answer.status, answer.problem?.code]).toEqual([422, "ARCHIVE_INVALID"]);
+    expect((await files.list({ path: "victim", depth: 5 })).data).toEqual([]);
   });
 
   it("never gives setuid, and clears what others may write", async () => {

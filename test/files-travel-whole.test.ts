@@ -90,6 +90,20 @@ None`;
     expect((await files.list({ path: "many" })).data.length).toBe(60);
   });
 
+  it("lists what is beside a folder that may not be looked into", async () => {
+    await client.run(
+      session,
+      `import os
+for mode in (0o000, 0o100, 0o400):
+    os.makedirs(f"/session/beside/{mode}"); open(f"/session/beside/{mode}/in", "w").close(); os.chmod(f"/session/beside/{mode}", mode)
+open("/session/beside/z", "w").close()`,
+    );
+    const { data } = await files.list({ path: "beside", depth: 3 });
+    expect(data.map(({ name }) => name)).toEqual(["0", "256", "64", "z"]);
+    const itself = await files.raw("GET", { path: "beside/256" }, undefined, {}, "/list");
+    expect([itself.status, itself.problem.code]).toEqual([403, "PATH_NOT_PERMITTED"]);
+  });
+
   it("takes and gives an empty file, and one without a length", async () => {
     expect((await files.put("empty", Buffer.alloc(0))).size).toBe(0);
     const empty = await files.get("empty");
@@ -128,6 +142,10 @@ None`;
     expect((await files.raw("HEAD", { path: "nothing" })).status).toBe(404);
     const same = await files.get("range.bin", { "if-none-match": String(get.headers.etag) });
     expect([same.status, same.bytes.length]).toEqual([304, 0]);
+    const looked = (etag: unknown) =>
+      files.raw("HEAD", { path: "range.bin" }, undefined, { "if-none-match": String(etag) });
+    expect((await looked(get.headers.etag)).status).toBe(304);
+    expect((await looked('"another"')).status).toBe(200);
     await files.put("range.bin", bytes);
     expect((await files.get("range.bin", { "if-none-match": String(get.headers.etag) })).status).toBe(200);
   });

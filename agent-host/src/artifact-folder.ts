@@ -15,15 +15,9 @@ export interface Settled {
   readonly refused?: ArtifactEntry[];
 }
 
-/** One look at the folder finds only so many; `more` may be there. */
-export interface Look {
-  readonly entries: ArtifactEntry[];
-  readonly more: boolean;
-}
-
 export interface ArtifactFolder {
-  /** What was to be removed before it is gone. */
-  scan(): Promise<Look>;
+  /** One look finds only so many. What was to be removed before it is gone. */
+  scan(): Promise<ArtifactEntry[]>;
   /** Each whole or not at all. Small files are held in memory, large ones can be read again. */
   read(
     group: readonly Found[],

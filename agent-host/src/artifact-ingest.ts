@@ -14,7 +14,7 @@ import {
   type Outcome,
   SMALL_BLOB_BYTES,
 } from "@sandbar/shared";
-import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
 import { checkFiles, type PushFile, type PushTarget, pushFiles, refusalOf } from "./artifact-push.ts";
 import { type ArtifactGuest, GuestArtifacts } from "./guest-artifacts.ts";
@@ -35,6 +35,7 @@ const NAME_LIMIT = 4096;
 const NAMES_LIMIT_CHARS = 1_000_000;
 const SKIPPED_LIMIT_CHARS = 500_000;
 const REASONS = {
+  directory: "a folder that cannot be read",
   symlink: "a symbolic link",
   fifo: "a named pipe",
   socket: "a socket",
@@ -177,23 +178,19 @@ export class ArtifactIngest {
   /** At the end of a session; for an idle one without artifacts this is one short question. */
   async takeLast(session: IngestSession, signal: AbortSignal): Promise<void> {
     const folder = new GuestArtifacts(session);
-    let kept: readonly Artifact[] = [];
-    for (let look = 0; look < LAST_LOOKS && !signal.aborted; ) {
+    for (let look = 0; look < LAST_LOOKS && !signal.aborted; look++) {
       try {
-        const { entries, more } = await folder.scan();
+        const entries = await folder.scan();
         if (entries.length === 0) return;
-        const ledger = { kept, keep() {} };
-        const { artifacts, artifacts_skipped } = await this.take(session, null, entries, signal, ledger);
-        const grown = artifacts.length > kept.length;
-        kept = artifacts;
-        if (more && grown) continue;
+        const { artifacts, artifacts_skipped } = await this.take(session, null, entries, signal);
+        // There may be more than one look finds, or than one execution may leave.
+        if (artifacts.length > 0) continue;
         // A kernel that was killed a moment ago may still hold its files.
         if (!artifacts_skipped.some(({ reason }) => reason === STILL_WRITTEN)) {
           // Answered when the removal is done, which a BIND folder outlives.
           await session.call("ping", {});
           return;
         }
-        look++;
         await sleep(LAST_PAUSE_MS);
       } catch (error) {
         this.#options.log.warn({ err: error, session: session.row.id }, "could not look for last artifacts");
@@ -206,20 +203,22 @@ export class ArtifactIngest {
   async takeLeft(
     owner: IngestOwner,
     folder: ArtifactFolder,
-    first: Look,
+    entries: readonly ArtifactEntry[],
     signal: AbortSignal,
   ): Promise<string> {
-    const take = ({ entries }: Look, kept: readonly Artifact[]) =>
-      this.#take(owner, folder, null, entries, signal, { kept, keep() {} });
-    let { artifacts, artifacts_skipped } = await take(first, []);
-    for (let before = 0, { more } = first; more && artifacts.length > before && !signal.aborted; ) {
-      before = artifacts.length;
-      const next = await folder.scan();
-      more = next.more;
-      ({ artifacts, artifacts_skipped } = await take(next, artifacts));
+    const ledger = { kept: [], keep() {} };
+    const taken = new Set<string>();
+    let left = 0;
+    let found = entries;
+    for (let look = 0, before = -1; look < LAST_LOOKS && taken.size > before && !signal.aborted; look++) {
+      before = taken.size;
+      const { artifacts, artifacts_skipped } = await this.#take(owner, folder, null, found, signal, ledger);
+      for (const { id } of artifacts) taken.add(id);
+      left = artifacts_skipped.length;
+      found = await folder.scan();
     }
-    const saved = `${artifacts.length} of its artifacts were saved`;
-    return artifacts_skipped.length === 0 ? saved : `${saved}, ${artifacts_skipped.length} were not`;
+    const saved = `${taken.size} of its artifacts were saved`;
+    return left === 0 ? saved : `${saved}, ${left} were not`;
   }
 
   /** Not waited for. A file that stays is found again, and known by its version. */

@@ -8,7 +8,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
-import type { Readable } from "node:stream";
+import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { SandbarError } from "@sandbar/shared";
 import { tooLarge } from "./dataset-fetch.ts";
@@ -19,9 +19,17 @@ const CHUNK = 1024 * 1024;
 export interface Cached {
   readonly sha256: string;
   readonly size: number;
+  /** Fails at its end with `DamagedError` if these are not the bytes any more. */
   open(): Readable;
   /** Until then it is not let go. */
   release(): void;
+}
+
+/** The disk gave something else than was written to it; it is not in the cache any more. */
+export class DamagedError extends SandbarError {
+  constructor() {
+    super("DATASET_FAILED", "the host's copy was damaged; stage it again");
+  }
 }
 
 export class DatasetCache {
@@ -125,7 +133,7 @@ export class DatasetCache {
       if (left > 0) this.#used.set(file, left);
       else this.#used.delete(file);
     };
-    return { sha256, size, release, open: () => createReadStream(file, { highWaterMark: CHUNK }) };
+    return { sha256, size, release, open: () => checked(file, sha256) };
   }
 
   /** A tenant's name is the folder's, unless it could be read as something else. */
@@ -133,4 +141,22 @@ export class DatasetCache {
     const plain = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/.test(tenant);
     return path.join(this.#root, plain ? tenant : `=${createHash("sha256").update(tenant).digest("hex")}`);
   }
+}
+
+function checked(file: string, sha256: string): Readable {
+  const hash = createHash("sha256");
+  const stream = new Transform({
+    readableHighWaterMark: CHUNK,
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+    flush(done) {
+      if (hash.digest("hex") === sha256) return done();
+      rm(file, { force: true }).then(() => done(new DamagedError()), done);
+    },
+  });
+  // The reader of the stream sees the error; nobody waits for the pipeline itself.
+  pipeline(createReadStream(file, { highWaterMark: CHUNK }), stream).catch(() => {});
+  return stream;
 }

@@ -16,7 +16,7 @@ import {
 import { z } from "zod";
 import type { ControlPlaneHttp } from "./control-plane-http.ts";
 import { DatasetBytes } from "./dataset-bytes.ts";
-import type { Cached, DatasetCache } from "./dataset-cache.ts";
+import { type Cached, DamagedError, type DatasetCache } from "./dataset-cache.ts";
 import { type DatasetJournal, type DatasetRow, described, isoTime } from "./dataset-journal.ts";
 import { type GuestFiles, writeToGuest } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
@@ -173,13 +173,13 @@ export class Datasets {
     journal.begin({ ...wanted, ...before }, had);
     let bytes: Cached | null = null;
     try {
-      const { tenant } = session.row;
-      bytes = await this.#bytes.get({ tenant, ended: () => session.terminal }, call);
-      const { size, sha256 } = bytes;
       const path = `${DATASET_FOLDER}/${call.file}`;
-      const written = await writeToGuest(session, { path, size, mkdirs: true }, bytes.open());
-      if (written.sha256 !== sha256)
-        throw new SandbarError("TRANSFER_FAILED", "the copy differs from what was fetched");
+      bytes = await this.#bring(session, call, path).catch((error) => {
+        // It is out of the cache, so now it comes from where it came before.
+        if (error instanceof DamagedError && call.fetch) return this.#bring(session, call, path);
+        throw error;
+      });
+      const { size, sha256 } = bytes;
       const { mtime_ns } = EntrySchema.parse(await session.call("fs.stat", { path }));
       const loaded: DatasetRow = { ...wanted, status: "LOADED", size, sha256, mtime_ns };
       journal.save(loaded);
@@ -204,6 +204,22 @@ export class Datasets {
     }
   }
 
+  /** Into the sandbox. The caller releases the bytes. */
+  async #bring(session: DatasetSession, call: DatasetStageCall, path: string): Promise<Cached> {
+    const { tenant } = session.row;
+    const bytes = await this.#bytes.get({ tenant, ended: () => session.terminal }, call);
+    try {
+      const { size } = bytes;
+      const written = await writeToGuest(session, { path, size, mkdirs: true }, bytes.open());
+      if (written.sha256 !== bytes.sha256)
+        throw new SandbarError("TRANSFER_FAILED", "the copy differs from what was fetched");
+      return bytes;
+    } catch (error) {
+      bytes.release();
+      throw error;
+    }
+  }
+
   async #list(session: DatasetSession): Promise<{ data: Dataset[] }> {
     const rows = this.#context.journal.of(session.row.id);
     const there = await this.#entries(
@@ -224,11 +240,12 @@ export class Datasets {
     const found = journal.of(session.row.id).find((row) => row.id === id);
     if (!found) return { removed: false };
     await this.#staging.get(`${session.row.id}/${found.file}`)?.done.catch(() => {});
+    await session.call("fs.remove", { path: `${DATASET_FOLDER}/${found.file}` }).catch((error) => {
+      // The second: the folder itself is something else by now.
+      if (!(error instanceof SandbarError && ["NOT_FOUND", "PATH_INVALID"].includes(error.code))) throw error;
+    });
     journal.remove(found);
     this.#sources.delete(`${session.row.id}/${found.file}`);
-    await session.call("fs.remove", { path: `${DATASET_FOLDER}/${found.file}` }).catch((error) => {
-      if (!(error instanceof SandbarError && error.code === "NOT_FOUND")) throw error;
-    });
     return { removed: true };
   }
 

@@ -34,6 +34,7 @@ import { EVENT_COUNT_LIMIT, StreamLimits } from "./stream-limits.ts";
 const REPLAY_LIMIT = 5;
 /** The last output waits for so long, to be told in one frame with the outcome when there is little to bring away. */
 const SHORT_INGESTION_MS = 25;
+const MORE = { name: "", reason: "more files than one look finds: left for the next execution" };
 
 export interface ExecutionHost {
   readonly config: Config;
@@ -323,7 +324,7 @@ export class Execution {
   #done(done: Done): void {
     if (!this.row.outcome) {
       const outcome = this.#judged ?? outcomeOfDone(done, this.#ending());
-      if (done.artifacts.length > 0) this.#ingesting ??= this.#ingest(outcome, done.artifacts);
+      if (done.artifacts.length > 0) this.#ingesting ??= this.#ingest(outcome, done);
       else this.#settle(outcome);
     }
     if (this.#host.linked && (this.#forwarded ?? done.seq - 1) === done.seq - 1) {
@@ -338,12 +339,12 @@ export class Execution {
   }
 
   /** The outcome stands from here on, but is told only with what became of the artifacts. */
-  async #ingest(outcome: Outcome, entries: readonly ArtifactEntry[]): Promise<void> {
+  async #ingest(outcome: Outcome, { artifacts, artifacts_more }: Done): Promise<void> {
     this.#disarm();
     this.#judged = outcome;
     this.row.state = "ingesting";
     this.#host.journal.executionIngesting(this.id, outcome);
-    const ingested = await this.#host.ingest(this.id, entries, {
+    const ingested = await this.#host.ingest(this.id, artifacts, {
       kept: outcome.artifacts,
       keep: (artifacts) => {
         this.#judged = { ...outcome, artifacts: [...artifacts] };
@@ -351,8 +352,11 @@ export class Execution {
       },
     });
     this.#ingesting = null;
+    const artifacts_skipped = artifacts_more
+      ? [...ingested.artifacts_skipped, MORE]
+      : ingested.artifacts_skipped;
     // The container may have died meanwhile.
-    if (!this.row.outcome) this.#finish({ ...outcome, ...ingested });
+    if (!this.row.outcome) this.#finish({ ...outcome, ...ingested, artifacts_skipped });
   }
 
   #forward(event: KernelEvent): void {

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { addAbortSignal } from "node:stream";
 import { type ArtifactEntry, ArtifactEntrySchema, SandbarError, SMALL_BLOB_BYTES } from "@sandbar/shared";
 import { z } from "zod";
-import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { ByteSource } from "./byte-source.ts";
 import { dialled, type GuestFiles, pieceFromGuest } from "./guest-transfers.ts";
@@ -41,9 +41,8 @@ export class GuestArtifacts implements ArtifactFolder {
     };
   }
 
-  async scan(): Promise<Look> {
-    const { artifacts, artifacts_more } = ScanSchema.parse(await this.#guest.call("artifacts.scan", {}));
-    return { entries: artifacts, more: artifacts_more };
+  async scan(): Promise<ArtifactEntry[]> {
+    return ScanSchema.parse(await this.#guest.call("artifacts.scan", {})).artifacts;
   }
 
   async read(

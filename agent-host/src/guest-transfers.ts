@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { once } from "node:events";
 import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Readable, Transform } from "node:stream";
@@ -116,7 +117,10 @@ export async function tarFromGuest(
   try {
     const answer = guest.call("fs.tar", { ...params, transfer: expected.id }, Number.POSITIVE_INFINITY);
     const socket = await dialled(expected.socket, answer);
-    return outOf(socket, async (count) => TarredSchema.parse(await answer).size === count);
+    const stream = outOf(socket, async (count) => TarredSchema.parse(await answer).size === count);
+    // What fails before its first byte can still be refused with the reason; later it can only be cut.
+    await once(stream, "readable");
+    return stream;
   } catch (error) {
     expected.cancel();
     throw error;

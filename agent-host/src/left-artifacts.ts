@@ -9,7 +9,7 @@ import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat, readdir, rmdir, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { type ArtifactEntry, SMALL_BLOB_BYTES } from "@sandbar/shared";
-import { type ArtifactFolder, type Found, ingestFile, type Look, type Settled } from "./artifact-folder.ts";
+import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { inside, openEntry, openFolder } from "./unfollowed.ts";
 
@@ -21,7 +21,7 @@ const SLASH = Buffer.from("/");
 
 export class LeftArtifacts implements ArtifactFolder {
   readonly #session: string;
-  #settling: Promise<void> = Promise.resolve();
+  #settled: Promise<void> = Promise.resolve();
 
   /** `session` is the folder that was /session. */
   constructor(session: string) {
@@ -29,8 +29,8 @@ export class LeftArtifacts implements ArtifactFolder {
   }
 
   /** Empty when there is no such folder, or a link in its place. */
-  async scan(): Promise<Look> {
-    await this.#settling;
+  async scan(): Promise<ArtifactEntry[]> {
+    await this.#settled;
     const entries: ArtifactEntry[] = [];
     const waiting: Buffer[][] = [[]];
     let looks = 0;
@@ -52,7 +52,7 @@ export class LeftArtifacts implements ArtifactFolder {
         await folder.close();
       }
     }
-    return { entries, more: full() };
+    return entries;
   }
 
   async read(
@@ -72,9 +72,10 @@ export class LeftArtifacts implements ArtifactFolder {
     return read;
   }
 
+  /** A scan that is asked for later finds them gone. */
   settle({ remove = [] }: Settled): Promise<void> {
-    this.#settling = this.#settling.then(() => this.#removeAll(remove));
-    return this.#settling;
+    this.#settled = this.#settled.then(() => this.#removeAll(remove));
+    return this.#settled;
   }
 
   async #removeAll(entries: readonly ArtifactEntry[]): Promise<void> {
@@ -185,11 +186,9 @@ function partsOf({ path_b64 }: ArtifactEntry): Buffer[] {
   return parts;
 }
 
+/** Not by its change time: that of a file with several names changes when one of them is removed. */
 async function requireSame(status: BigIntStats, entry: ArtifactEntry): Promise<void> {
   const same =
-    status.isFile() &&
-    status.size === BigInt(entry.size) &&
-    String(status.mtimeNs) === entry.mtime_ns &&
-    String(status.ctimeNs) === entry.ctime_ns;
+    status.isFile() && status.size === BigInt(entry.size) && String(status.mtimeNs) === entry.mtime_ns;
   if (!same) throw new Error("it is not what it was");
 }

@@ -338,7 +338,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
     const folder = new LeftArtifacts(sessionFiles(config, this.row));
     const leave = this.#leaveInTime();
     try {
-      if ((await folder.scan()).entries.length === 0) return null;
+      if ((await folder.scan()).length === 0) return null;
       // Whatever still runs in there must not write any more.
       if (this.container) await containers.remove(this.container);
       return await artifacts.takeLeft(this, folder, await folder.scan(), this.#leaving.signal);

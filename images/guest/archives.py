@@ -29,12 +29,15 @@ def tar(dialer: Dialer, params: dict, _answer) -> dict:
         archive = tarfile.open(
             fileobj=_Counted(sock), mode="w|", bufsize=COPY_BYTES, format=tarfile.PAX_FORMAT, copybufsize=COPY_BYTES
         )
-        for path, name in _below(root):
-            entries += 1
-            if entries > ENTRIES:
-                raise CallError("LIMIT_EXCEEDED", "the folder has more than %d entries" % ENTRIES)
-            _add(tarfile, archive, path, name)
-            archive.members.clear()
+        try:
+            for path, name in _below(root):
+                entries += 1
+                if entries > ENTRIES:
+                    raise CallError("LIMIT_EXCEEDED", "the folder has more than %d entries" % ENTRIES)
+                _add(tarfile, archive, path, name)
+                archive.members.clear()
+        except PermissionError as error:
+            raise CallError("PATH_NOT_PERMITTED", ("cannot be read: %s" % os.fsdecode(error.filename or root))[:1000]) from None
         archive.close()
         return {"size": archive.fileobj.fileobj.written, "entries": entries}
 
@@ -137,6 +140,14 @@ def bounded(tarfile):
 
     class BoundedTarInfo(tarfile.TarInfo):
         global_bytes = 0
+
+        @classmethod
+        def fromtarfile(cls, archive):
+            try:
+                return super().fromtarfile(archive)
+            except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:
+                # After the first entry tarfile would take it for the end, and what follows would be missing.
+                raise CallError("ARCHIVE_INVALID", "not a tar archive: %s" % error) from None
 
         def _proc_member(self, archive):
             if self.type in headers and not 0 <= self.size <= HEADER_BYTES:
@@ -277,7 +288,7 @@ def _write_file(source, member, path: bytes) -> None:
 
 
 def _merge(staging: bytes, target: bytes) -> None:
-    # Looked at to the end before anything is moved: what does not fit leaves everything as it was.
+    # Looked at to the end before anything is moved: what is in the way must not leave a part of the archive behind.
     for new, old in list(_moves(staging, target)):
         os.rename(new, old)
 
@@ -291,12 +302,13 @@ def _moves(staging: bytes, target: bytes):
             raise CallError("PATH_NOT_PERMITTED", "the folder cannot be written to: %s" % _shown(os.path.basename(destination)))
         for name in names:
             new, old = os.path.join(source, name), os.path.join(destination, name)
-            if _is_real_folder(new) and os.path.lexists(old):
-                if not _is_real_folder(old):
-                    raise CallError("PATH_EXISTS", "where the archive has a folder there is something else: %s" % _shown(name))
+            if not os.path.lexists(old):
+                yield new, old
+            elif _is_real_folder(new) != _is_real_folder(old):
+                kind = "a folder" if _is_real_folder(new) else "a file"
+                raise CallError("PATH_EXISTS", "where the archive has %s there is something else: %s" % (kind, _shown(name)))
+            elif _is_real_folder(new):
                 waiting.append((new, old))
-            elif _is_real_folder(old):
-                raise CallError("NOT_A_FILE", "where the archive has a file there is a folder: %s" % _shown(name))
             else:
                 yield new, old
 

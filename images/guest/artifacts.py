@@ -36,6 +36,8 @@ class Artifacts:
         """Entries that the daemon does not want to hear of again until they change."""
         self._empty = None
         """How the folder looked when nothing at all was in it."""
+        self._relinked = {}
+        """Files that lost one of their names here: how they were found, and how they look since. It changes the others' time."""
 
     def found(self) -> dict:
         """For a `done`: nothing when there is nothing, which must cost nearly nothing."""
@@ -62,7 +64,7 @@ class Artifacts:
             for name, status in _listing(folder):
                 path = folder + name
                 looks -= 1
-                if stat.S_ISDIR(status.st_mode):
+                if stat.S_ISDIR(status.st_mode) and os.access(os.path.join(ROOT, path), os.R_OK | os.X_OK):
                     folders.append(path + b"/")
                     continue
                 mark = _mark(status)
@@ -83,7 +85,7 @@ class Artifacts:
         """Removes what is safe elsewhere if it is unchanged, and remembers what was refused for good."""
         removed = 0
         for path, mark in _named(params.get("remove")):
-            removed += _remove(path, mark)
+            removed += self._remove(path, mark)
         for path, mark in _named(params.get("refused")):
             if len(self._settled) < 10 * ENTRIES:
                 self._settled[path] = mark
@@ -92,6 +94,39 @@ class Artifacts:
     def scan_call(self, _params: dict, _answer) -> dict:
         entries, more = self.scan()
         return {"artifacts": entries, "artifacts_more": more}
+
+    def is_same(self, status: os.stat_result, mark: "tuple[int, int, int]") -> bool:
+        now = _mark(status)
+        return now == mark or self._relinked.get((status.st_dev, status.st_ino)) == (mark, now)
+
+    def _remove(self, path: bytes, mark: "tuple[int, int, int]") -> int:
+        *folders, name = _parts(path)
+        try:
+            folder = _open_folder(folders)
+        except OSError:
+            return 0
+        try:
+            file = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                if not self.is_same(os.fstat(file), mark):
+                    return 0
+                os.unlink(name, dir_fd=folder)
+                self._unlinked(os.fstat(file), mark)
+            finally:
+                os.close(file)
+        except OSError:
+            return 0
+        finally:
+            os.close(folder)
+        _prune(folders)
+        return 1
+
+    def _unlinked(self, status: os.stat_result, mark: "tuple[int, int, int]") -> None:
+        file = (status.st_dev, status.st_ino)
+        if status.st_nlink == 0:
+            self._relinked.pop(file, None)
+        elif file in self._relinked or len(self._relinked) < 10 * ENTRIES:
+            self._relinked[file] = (mark, _mark(status))
 
 
 ARTIFACTS = Artifacts()
@@ -112,7 +147,7 @@ def read(dialer, params: dict, answer) -> dict:
                 continue
             try:
                 status = os.fstat(fd)
-                if _mark(status) != mark:
+                if not ARTIFACTS.is_same(status, mark):
                     buffer += _line({"skip": "changed since the execution ended"})
                 elif (status.st_dev, status.st_ino) in busy:
                     buffer += _line({"skip": "still being written"})
@@ -126,7 +161,7 @@ def read(dialer, params: dict, answer) -> dict:
                         data = os.read(fd, status.st_size) if status.st_size else b""
                         whole = len(data) == status.st_size
                         buffer += data.ljust(status.st_size, b"\0")
-                    buffer += b"+" if whole and _mark(os.fstat(fd)) == mark else b"-"
+                    buffer += b"+" if whole and ARTIFACTS.is_same(os.fstat(fd), mark) else b"-"
             finally:
                 os.close(fd)
             if len(buffer) > FLUSH_BYTES:
@@ -251,24 +286,6 @@ def _open(path: bytes) -> int:
         return os.open(name, _FILE, dir_fd=folder)
     finally:
         os.close(folder)
-
-
-def _remove(path: bytes, mark: "tuple[int, int, int]") -> int:
-    *folders, name = _parts(path)
-    try:
-        folder = _open_folder(folders)
-    except OSError:
-        return 0
-    try:
-        if _mark(os.stat(name, dir_fd=folder, follow_symlinks=False)) != mark:
-            return 0
-        os.unlink(name, dir_fd=folder)
-    except OSError:
-        return 0
-    finally:
-        os.close(folder)
-    _prune(folders)
-    return 1
 
 
 def _prune(folders: "list[bytes]") -> None:

@@ -1,6 +1,7 @@
 """Changes below a folder as JSON lines: inotify where the kernel lets us, otherwise a look every second."""
 
 import ctypes
+import errno
 import os
 import select
 import stat
@@ -27,6 +28,8 @@ CHANGES = (
     (IN_MODIFY | IN_CLOSE_WRITE, "modified"),
 )
 
+OVERFLOW = {"type": "overflow", "path": "", "directory": True}
+
 
 def watch(dialer: Dialer, params: dict, answer) -> dict:
     root = paths.resolve(params)
@@ -39,6 +42,8 @@ def watch(dialer: Dialer, params: dict, answer) -> dict:
         source.start(root, recursive)
         with dialer.dial(str(params["transfer"])) as sock:
             answer({"method": source.name})
+            if source.missed:
+                sock.sendall(encode(dumps(OVERFLOW)) + b"\n")
             while source.wait(sock):
                 lines = b"".join(encode(dumps(change)) + b"\n" for change in source.changes())
                 if lines:
@@ -49,6 +54,10 @@ def watch(dialer: Dialer, params: dict, answer) -> dict:
     finally:
         if inotify is not None:
             inotify.close()
+
+
+def _on_its_way(name: bytes) -> bool:
+    return name.startswith(paths.PART_PREFIX) and name.endswith(paths.PART_SUFFIX)
 
 
 def change(kind: str, path: bytes, directory: bool) -> dict:
@@ -72,11 +81,12 @@ class Inotify:
         self._root = b""
         self._recursive = True
         self.over = False
+        self.missed = False
 
     def start(self, root: bytes, recursive: bool) -> None:
         self._root, self._recursive = root, recursive
-        for _ in self._add(b""):
-            pass
+        for told in self._add(b""):
+            self.missed = self.missed or told is OVERFLOW
 
     def close(self) -> None:
         os.close(self._fd)
@@ -94,11 +104,15 @@ class Inotify:
             flags = MASK | IN_ONLYDIR | (IN_DONT_FOLLOW if shown else 0)
             number = self._libc.inotify_add_watch(self._fd, path, flags)
             if number < 0:
+                if ctypes.get_errno() == errno.ENOSPC:
+                    yield OVERFLOW
                 continue
             self._folders[number] = shown
             try:
                 with os.scandir(path) as found:
                     for entry in found:
+                        if _on_its_way(entry.name):
+                            continue
                         inner = shown + b"/" + entry.name if shown else entry.name
                         folder = entry.is_dir(follow_symlinks=False)
                         yield change("created", inner, folder)
@@ -106,6 +120,15 @@ class Inotify:
                             waiting.append(inner)
             except OSError:
                 continue
+        if waiting:
+            yield OVERFLOW
+
+    def _leave(self, path: bytes) -> None:
+        """A folder that was moved away is watched no more; where it went, it may be found again."""
+        for number, shown in list(self._folders.items()):
+            if shown == path or shown.startswith(path + b"/"):
+                self._libc.inotify_rm_watch(self._fd, number)
+                del self._folders[number]
 
     def changes(self):
         last = None
@@ -126,7 +149,7 @@ class Inotify:
 
     def _read(self, number: int, mask: int, name: bytes):
         if mask & IN_Q_OVERFLOW:
-            yield {"type": "overflow", "path": "", "directory": True}
+            yield OVERFLOW
             return
         below = self._folders.get(number)
         if mask & IN_IGNORED:
@@ -138,13 +161,15 @@ class Inotify:
                 self.over = True
                 yield change("deleted", b"", True)
             return
-        if name.startswith(paths.PART_PREFIX) and name.endswith(paths.PART_SUFFIX):
+        if _on_its_way(name):
             return
         path = below + b"/" + name if below else name
         folder = bool(mask & IN_ISDIR)
         for bits, kind in CHANGES:
             if mask & bits:
                 yield change(kind, path, folder)
+        if folder and mask & IN_MOVED_FROM:
+            self._leave(path)
         if folder and self._recursive and mask & (IN_CREATE | IN_MOVED_TO):
             yield from self._add(path)
 
@@ -155,10 +180,12 @@ class Poll:
     def __init__(self) -> None:
         self._seen = {}
         self.over = False
+        self.missed = False
 
     def start(self, root: bytes, recursive: bool) -> None:
         self._root, self._recursive = root, recursive
         self._seen = self._look()
+        self.missed = len(self._seen) >= POLLED_ENTRIES
 
     def wait(self, sock) -> bool:
         return not select.select([sock], [], [], POLL_S)[0]
@@ -187,6 +214,8 @@ class Poll:
             except OSError:
                 continue
             for name in names:
+                if _on_its_way(name):
+                    continue
                 path = below + b"/" + name if below else name
                 try:
                     status = os.lstat(os.path.join(self._root, path))

@@ -59,16 +59,22 @@ export const IMPORT_FILES_LIMIT = 100;
 
 const destination = z.string().min(1).max(4096);
 
-export const ImportFileSchema = z.union([
-  z.strictObject({
-    destination,
-    content: z.string(),
-    encoding: z.enum(["utf8", "utf-8", "text", "base64"]).default("utf8"),
-  }),
-  z.strictObject({ destination, session_id: z.string(), path: z.string().min(1).max(4096) }),
-  z.strictObject({ destination, artifact_id: z.string() }),
-  z.strictObject({ destination, source: z.string().min(1).max(4096) }),
-]);
+export const ImportFileSchema = z.union(
+  [
+    z.strictObject({
+      destination,
+      content: z.string(),
+      encoding: z.enum(["utf8", "utf-8", "text", "base64"]).default("utf8"),
+    }),
+    z.strictObject({ destination, session_id: z.string(), path: z.string().min(1).max(4096) }),
+    z.strictObject({ destination, artifact_id: z.string() }),
+    z.strictObject({ destination, source: z.string().min(1).max(4096) }),
+  ],
+  {
+    error:
+      "must have a destination and one of content (with encoding utf8 or base64), session_id and path, artifact_id, source",
+  },
+);
 export type ImportFile = z.infer<typeof ImportFileSchema>;
 
 export const ImportRequestSchema = z.strictObject({

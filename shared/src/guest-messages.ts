@@ -27,7 +27,8 @@ export const ArtifactEntrySchema = z.object({
   size: z.number().int().nonnegative(),
   mtime_ns: z.string().max(32),
   ctime_ns: z.string().max(32),
-  kind: z.enum(["file", "symlink", "fifo", "socket", "device"]),
+  /** `directory`: one that cannot be read. */
+  kind: z.enum(["file", "directory", "symlink", "fifo", "socket", "device"]),
   /** Of small files: lets the daemon ask about them while it reads them. Not believed. */
   sha256: DigestSchema.optional(),
 });

@@ -67,8 +67,12 @@ export class Staging {
   async fromArtifact(wanted: Wanted, id: string): Promise<DatasetStageAnswer> {
     const found = await findArtifact(this.#env.DB, this.#tenant, id);
     if (!found) throw new SandbarError("NOT_FOUND", "No such artifact");
+    if (wanted.sha256 !== null && wanted.sha256 !== found.sha256) {
+      const message = `The artifact has the SHA-256 ${found.sha256}`;
+      throw new SandbarError("VALIDATION_FAILED", message, { errors: [{ path: "sha256", message }] });
+    }
     const call = { ...wanted, wait: true, origin: `artifact:${id}`, max_bytes: datasetMaxBytes(this.#env) };
-    const known = await this.#ask({ ...call, sha256: wanted.sha256 ?? found.sha256 });
+    const known = await this.#ask({ ...call, sha256: found.sha256 });
     if (known.dataset) return known;
     const { artifact, stream } = await openArtifactBlob(this.#env, this.#tenant, id);
     return this.#give(call, stream, artifact.size);

@@ -43,10 +43,11 @@ function fileHeaders(
   };
 }
 
-export function head(path: PathParams, entry: FileEntry): Response {
-  const { type, size } = entry;
+export function head(path: PathParams, entry: FileEntry, known: string | undefined): Response {
+  const { type, size, etag } = entry;
   if (type !== "file" && type !== "directory") throw new SandbarError("NOT_A_FILE", `The path is a ${type}`);
   const headers = fileHeaders(path, entry);
+  if (type === "file" && known === etag) return new Response(null, { status: 304, headers });
   return new Response(null, {
     headers: type === "directory" ? headers : { ...headers, "Content-Length": String(size) },
   });

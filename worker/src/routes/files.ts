@@ -50,14 +50,14 @@ export function fileRoutes(app: App): void {
       const { id } = c.req.valid("param");
       const session = callersSession(c, id);
       const path = pathParams(c.req.valid("query"));
+      const known = /^(?:W\/)?"([\w-]{1,64})"$/.exec(c.req.header("If-None-Match") ?? "")?.[1];
       if (c.req.method === "HEAD") {
         const asked = { ...path, follow: true, readable: true };
         const entry = unwrap(await session.ask("files.stat", asked)) as FileEntry;
-        return head(path, entry) as never;
+        return head(path, entry, known) as never;
       }
       const range = rangeParams(c);
       const transfers = new Transfers(c.env, c.get("caller").tenant);
-      const known = /^(?:W\/)?"([\w-]{1,64})"$/.exec(c.req.header("If-None-Match") ?? "")?.[1];
       const params = { ...path, ...range, follow: true, ...(known ? { known } : {}) };
       const { opened, body } = await transfers.download(id, params);
       return answer(c, path, opened, body, range !== null) as never;
@@ -235,7 +235,7 @@ export function fileRoutes(app: App): void {
       summary: "Follow changes below a folder",
       description:
         "Events `created`, `modified`, `deleted` (`{type, path, directory}`, paths below the folder) from now on, and " +
-        "`overflow` when too much happened at once. A move is a `deleted` and a `created`.",
+        "`overflow` when too much happened at once, or when more folders are there than can be watched (2,000). A move is a `deleted` and a `created`.",
       security: secured,
       request: { params: SessionParams, query: PathQuery.extend({ recursive: flag.optional() }) },
       responses: { 200: events("Server-sent events"), ...refused },

@@ -76,8 +76,7 @@ async function bring(env: Env, tenant: string, id: string, file: ImportFile): Pr
   const transfers = new Transfers(env, tenant);
   const destination = { ...pathParams({ path: file.destination }), mkdirs: true };
   if ("content" in file) {
-    const bytes =
-      file.encoding === "base64" ? fromBase64(file.content) : new TextEncoder().encode(file.content);
+    const bytes = file.encoding === "base64" ? fromBase64(file.content) : fromText(file.content);
     const stream = new Response(bytes).body;
     return transfers.upload(id, "files.write", destination, stream, bytes.byteLength);
   }
@@ -92,6 +91,12 @@ async function bring(env: Env, tenant: string, id: string, file: ImportFile): Pr
   const session = sessionObject(env, tenant, id);
   const asked = await session.ask("files.import", { ...destination, source: file.source }, HOST_IMPORT_MS);
   return unwrap(asked) as WrittenFile;
+}
+
+function fromText(text: string): Uint8Array {
+  if (!text.isWellFormed())
+    throw new SandbarError("VALIDATION_FAILED", "content is not well-formed Unicode; send it as base64");
+  return new TextEncoder().encode(text);
 }
 
 function fromBase64(text: string): Uint8Array {
