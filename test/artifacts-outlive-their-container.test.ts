@@ -112,7 +112,7 @@ it("also when nobody could be told for longer than a stop waits", async () => {
   await container.kill();
   await sleep(33_000);
   await stack.startServer();
-  expect((await failed(id)).detail).toContain("3 of its artifacts were saved");
+  expect((await failed(id)).detail).toContain("4 of its artifacts were saved");
   await expectSaved(id);
 }, 90_000);
 

@@ -162,7 +162,7 @@ except ConnectionResetError:
     const before = await sandbox.bash("find /session/fit | sort");
     for (const [bad, code] of [
       ["file/below", "PATH_EXISTS"],
-      ["folder", "NOT_A_FILE"],
+      ["folder", "PATH_EXISTS"],
       ["deep/file/below", "PATH_EXISTS"],
       ["shut/file", "PATH_NOT_PERMITTED"],
     ] as const) {
