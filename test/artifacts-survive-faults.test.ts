@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { expectTrue, listed, remaining } from "./fixtures/artifacts.ts";
 import type { Client } from "./fixtures/client.ts";
 import { type Fate, FaultProxy } from "./fixtures/fault-proxy.ts";
-import { onD1 } from "./fixtures/local-storage.ts";
+import { onD1, strayFiles } from "./fixtures/local-storage.ts";
 import { eventually, Stack } from "./fixtures/stack.ts";
 
 const A = "/session/artifacts";
@@ -147,6 +147,24 @@ it("a large file that became shorter before it was sent is left for the next exe
   const next = await client.run(session, "1");
   expect(next.artifacts).toMatchObject([{ name: "large.bin", size: 5_000_000 }]);
   await expectExactly(["large.bin"]);
+});
+
+it("a large file that was rewritten before it was sent leaves nothing in the store but what it is now", async () => {
+  // Uploads that were cut may have left some.
+  const stray = strayFiles(stack).length;
+  const rewritten = Promise.withResolvers<void>();
+  const rewrite = () => {
+    const command = `dd if=/dev/urandom of=${A}/large.bin bs=1M count=1 conv=notrunc`;
+    void client
+      .ok("POST", `/v1/sessions/${session}/processes`, { command })
+      .then(() => setTimeout(rewritten.resolve, 500), rewritten.reject);
+  };
+  once(CHECK, { hold: rewritten.promise }, rewrite);
+  const execution = await client.run(session, LARGE);
+  expect(execution.artifacts_skipped).toMatchObject([{ name: "large.bin" }]);
+  expect((await client.run(session, "1")).artifacts).toMatchObject([{ name: "large.bin" }]);
+  await expectExactly(["large.bin"]);
+  await eventually("nothing is stray", 5_000, () => strayFiles(stack).length <= stray);
 });
 
 it("a daemon killed while it exports a folder leaves nothing of it on the host's disk", async () => {
