@@ -164,3 +164,12 @@ it("what the host brings with a good proof is recorded once", async () => {
   for (let i = 0; i < 2; i++) expect((await bring(await proof(), "good bytes")).status).toBe(200);
   expect((await listed(client, session)).map(({ name }) => name)).toEqual(["brought.txt"]);
 });
+
+it("a host that was away while its session ended still brings what it saved", async () => {
+  const { id } = await client.create();
+  await client.stop(id);
+  expect((await client.ok<{ status: string }>("GET", `/v1/sessions/${id}`)).status).toBe("stopped");
+  const answer = await bring(await proof({ session: id }), "saved late", sha256("saved late"), id);
+  expect(answer.status).toBe(200);
+  expect(await listed(client, id)).toMatchObject([{ name: "brought.txt", sha256: sha256("saved late") }]);
+});
