@@ -151,7 +151,7 @@ export class ArtifactIngest {
             if (final) unwanted.push(read.get(file)!.entry);
           }
           this.#settle(folder, { remove: [...recorded.keys()].map((file) => read.get(file)!.entry) });
-        });
+        }, signal);
       } catch (error) {
         const done = new Set([...artifacts.values(), ...artifacts_skipped].map(({ name }) => name));
         const reason = signal.aborted ? "the session ended first" : (error as Error).message;

@@ -8,9 +8,11 @@ export class Turns {
     this.#free = limit;
   }
 
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  /** An abort ends the wait, not the work. */
+  async take<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
     if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await this.#turn(signal);
     try {
       return await work();
     } finally {
@@ -18,5 +20,20 @@ export class Turns {
       if (next) next();
       else this.#free++;
     }
+  }
+
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const given = () => {
+        signal?.removeEventListener("abort", left);
+        resolve();
+      };
+      const left = () => {
+        this.#waiting.splice(this.#waiting.indexOf(given), 1);
+        reject(signal!.reason);
+      };
+      this.#waiting.push(given);
+      signal?.addEventListener("abort", left, { once: true });
+    });
   }
 }
