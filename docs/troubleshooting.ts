@@ -30,6 +30,8 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
     "With the same `key` a new session takes its place; raise `idle_ttl_s` or `max_lifetime_s` when it ended too early. The LangGraph tools do that by themselves and tell the model.",
   PAYLOAD_TOO_LARGE:
     "One request may have `MAX_BODY_BYTES` (100 MB on Cloudflare, 5 GB on one machine); code and JSON less. Files go to `PUT …/files`.",
+  CONTENT_LOST:
+    "The artifact's record is there, its object in R2 (on one machine: its file below `$SANDBAR_HOME/state/r2`) is not, or is shorter than it was: deleted by hand, by a lifecycle rule, or lost with the power.",
   QUOTA_EXCEEDED:
     "`sandbar artifacts list` shows what is kept; the quotas are variables of the Worker ([artifacts](artifacts.md)).",
   IMAGE_UNSUPPORTED:
@@ -53,7 +55,8 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   RATE_LIMITED: "Both SDKs wait as long as `Retry-After` says and try again.",
   SESSION_LIMIT:
     "`sandbar sessions list` shows them. Agents that never stop their sessions need a short `idle_ttl_s`. The maximum is `MAX_SESSIONS_PER_TENANT`.",
-  INTERNAL: "The logs have the `request_id`: `.sandbar/logs/` on one machine, `wrangler tail` on Cloudflare.",
+  INTERNAL:
+    "The logs have the `request_id`: `.sandbar/logs/` on one machine, `wrangler tail` on Cloudflare. When everything that writes answers it, see whether the disk of `SANDBAR_HOME` is full; all goes on where it was when there is room again.",
   SESSION_START_FAILED:
     "Most often Docker itself: `docker info` and `agent-host status` on the host, then its log. A busy machine may need a longer `SANDBAR_START_TIMEOUT_MS`.",
   PORT_CLOSED:

@@ -1,5 +1,7 @@
 /** @module Limits and quotas keep the rest and say which; what goes frees its room; what expires is gone. */
-import type { Artifact, Execution } from "@sandbar/shared";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Artifact, Execution, ExportResult } from "@sandbar/shared";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { bytesOf, expectTrue, listed, remaining } from "./fixtures/artifacts.ts";
 import type { Client } from "./fixtures/client.ts";
@@ -46,6 +48,11 @@ beforeEach(async () => {
 const write = (name: string, size: number, fill = name) =>
   `open("${A}/${name}", "w").write((${JSON.stringify(fill)} * ${size})[:${size}])`;
 const names = ({ artifacts }: Execution) => artifacts.map(({ name }) => name).sort();
+const exported = async (source: string) => {
+  const files = [{ source }];
+  const path = `/v1/sessions/${session}/export`;
+  return (await client.ok<{ data: ExportResult[] }>("POST", path, { files })).data[0]!;
+};
 const usage = () => client.ok<{ artifacts: { count: number; bytes: number } }>("GET", "/v1/usage");
 
 it("a file that is too large stays where it is, is named once, and the rest is kept", async () => {
@@ -56,6 +63,55 @@ it("a file that is too large stays where it is, is named once, and the rest is k
   expect(await remaining(client, session)).toEqual(["big"]);
   const shorter = await client.run(session, `import os; os.truncate("${A}/big", 5)`);
   expect(names(shorter)).toEqual(["big"]);
+});
+
+it("a file that is much too large is refused before it is read, which would take hours", async () => {
+  const huge = `open("${A}/huge", "wb").truncate(1 << 40)`;
+  const execution = await client.run(session, `${huge}\n${write("small", 10)}`);
+  expect(names(execution)).toEqual(["small"]);
+  expect(execution.artifacts_skipped).toEqual([
+    { name: "huge", reason: expect.stringMatching(/^too large/) },
+  ]);
+  await client.run(session, `import os; os.rename("${A}/huge", "/session/huge")`);
+  expect(await exported("/session/huge")).toMatchObject({
+    ok: false,
+    error: { code: "QUOTA_EXCEEDED", detail: expect.stringMatching(/^too large/) },
+  });
+}, 20_000);
+
+it("a file whose size no number can say is refused like any other", async () => {
+  const endless = (path: string) => `open("${path}", "wb").truncate((1 << 63) - 1)`;
+  const execution = await client.run(session, `${endless(`${A}/endless`)}\n${write("small", 10)}`);
+  expect(execution.status).toBe("ok");
+  expect(names(execution)).toEqual(["small"]);
+  expect(execution.artifacts_skipped).toEqual([
+    { name: "endless", reason: expect.stringMatching(/^too large/) },
+  ]);
+  expect((await client.run(session, endless("/session/other"))).artifacts_skipped).toEqual([]);
+  const { data } = await client.ok<{ data: { name: string; size: number }[] }>(
+    "GET",
+    `/v1/sessions/${session}/files/list?path=.`,
+  );
+  expect(data.find(({ name }) => name === "other")!.size).toBe(Number.MAX_SAFE_INTEGER);
+  expect((await exported("/session/other")).error).toMatchObject({ code: "QUOTA_EXCEEDED" });
+});
+
+it("a folder that is much too large does not fill the host's disk on its way", async () => {
+  await client.run(
+    session,
+    `import os; os.mkdir("/session/f"); open("/session/f/x", "wb").truncate(1 << 30)`,
+  );
+  let most = 0;
+  const spool = join(stack.home, "spool");
+  const watching = setInterval(() => {
+    if (!existsSync(spool)) return;
+    for (const file of readdirSync(spool))
+      most = Math.max(most, statSync(join(spool, file), { throwIfNoEntry: false })?.size ?? 0);
+  }, 5);
+  const result = await exported("/session/f").finally(() => clearInterval(watching));
+  expect(result.error).toMatchObject({ code: "QUOTA_EXCEEDED", detail: expect.stringMatching(/^too large/) });
+  expect(most).toBeLessThan(100 << 20);
+  expect(readdirSync(spool)).toEqual([]);
 });
 
 it("too many files: the rest is taken by the next execution", async () => {

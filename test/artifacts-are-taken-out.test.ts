@@ -1,8 +1,11 @@
 /** @module Files in /session/artifacts become artifacts: any name, any number, whole or next time. */
-import type { Execution } from "@sandbar/shared";
+import http from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Execution, ExportResult } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bytesOf, expectTrue, listed, remaining, sha256 } from "./fixtures/artifacts.ts";
 import type { Client } from "./fixtures/client.ts";
+import { onD1 } from "./fixtures/local-storage.ts";
 import { eventually, Stack } from "./fixtures/stack.ts";
 
 let stack: Stack;
@@ -229,6 +232,55 @@ it("files of every size are stored as they are, whichever way they go", async ()
   await expectTrue(artifacts);
   await client.stop(session);
 });
+
+it("what is exported again after it has expired is a new artifact, also before the old one is swept", async () => {
+  const session = (await client.create()).id;
+  await client.run(session, `open("/session/kept.txt", "w").write("kept")`);
+  const exported = async () => {
+    const files = [{ source: "kept.txt" }];
+    const answer = await client.ok<{ data: ExportResult[] }>("POST", `/v1/sessions/${session}/export`, {
+      files,
+    });
+    return answer.data[0]!.artifact!;
+  };
+  const first = await exported();
+  expect((await exported()).id).toBe(first.id);
+  onD1(stack, (db) =>
+    db.exec(`UPDATE artifacts SET expires_at = '2020-01-01T00:00:00.000Z' WHERE id = '${first.id}'`),
+  );
+  const second = await exported();
+  expect(Date.parse(second.expires_at!)).toBeGreaterThan(Date.now());
+  expect((await listed(client, session)).map(({ id }) => id)).toEqual([second.id]);
+  await expectTrue([second]);
+  expect((await exported()).id).toBe(second.id);
+  const counted = `SELECT count FROM storage_totals WHERE scope = 's/${session}'`;
+  expect(onD1(stack, (db) => db.prepare(counted).get())).toEqual({ count: 1 });
+  await client.stop(session);
+});
+
+it("artifacts do not wait for downloads that stand still", async () => {
+  const session = (await client.create({ limits: { tmpfs_mb: 300 } })).id;
+  await client.run(session, `open("/session/large", "wb").truncate(100 << 20)`);
+  const url = `${stack.url}/v1/sessions/${session}/files?path=large`;
+  let begun = 0;
+  // As many as a session may have; the guest begins with eight.
+  const downloads = Array.from({ length: 32 }, () =>
+    http.get(url, { agent: false, headers: { authorization: `Bearer ${stack.key}` } }, (answer) => {
+      answer.pause().on("error", () => {});
+      begun++;
+    }),
+  );
+  for (const download of downloads) download.on("error", () => {});
+  await eventually("eight have begun", 10_000, () => begun >= 8);
+  await sleep(500);
+  const write = `import os\nfor n in 5, 5 << 20: open(f"${A}/{n}", "wb").write(os.urandom(n))`;
+  const { artifacts, artifacts_skipped } = await client.run(session, write);
+  expect([artifacts.length, artifacts_skipped]).toEqual([2, []]);
+  await client.run(session, `f = open("${A}/last", "w"); f.write("last"); f.flush()`);
+  await client.stop(session);
+  for (const download of downloads) download.destroy();
+  expect((await listed(client, session)).map(({ name }) => name).sort()).toEqual(["5", "5242880", "last"]);
+}, 30_000);
 
 it("large files go out in constant memory, in parts when a request would be too large", async () => {
   const session = (await client.create({ storage: "BIND" })).id;

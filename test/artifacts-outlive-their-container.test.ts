@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { expectTrue, listed } from "./fixtures/artifacts.ts";
 import type { Client } from "./fixtures/client.ts";
@@ -22,14 +23,14 @@ let stack: Stack;
 let client: Client;
 
 beforeAll(async () => {
-  stack = await Stack.start();
+  stack = await Stack.start({ vars: { ARTIFACT_MAX_PER_EXECUTION: "0" } });
   client = stack.client();
 });
 afterAll(() => stack?.close());
 
-async function written(storage: "BIND" | "TMPFS"): Promise<string> {
+async function written(storage: "BIND" | "TMPFS", code = WRITE): Promise<string> {
   const { id } = await client.create({ storage });
-  const { id: execution } = await client.start(id, WRITE);
+  const { id: execution } = await client.start(id, code);
   await eventually("files are written", 10_000, async () =>
     (await client.execution(id, execution)).stdout.includes("written"),
   );
@@ -81,6 +82,39 @@ it("also when the container died without a daemon", async () => {
   expect((await failed(id)).code).toBe("CONTAINER_DIED");
   await expectSaved(id);
 });
+
+const MANY = `import time
+for i in range(4500): open(f"${A}/{i}", "w").write(f"{i}")
+print("written", flush=True)
+time.sleep(60)`;
+
+it("more files than one look finds are saved, from a killed container", async () => {
+  const id = await written("TMPFS", MANY);
+  await (await stack.containerOf(id)).kill();
+  expect((await failed(id)).detail).toMatch(/; 4500 of its artifacts were saved$/);
+  expect(await listed(client, id)).toHaveLength(4500);
+});
+
+it("more files than one look finds are saved, from a stopped session", async () => {
+  const id = await written("TMPFS", MANY);
+  await client.stop(id);
+  await eventually("stopped", 30_000, async () => {
+    const { status } = await client.ok<{ status: string }>("GET", `/v1/sessions/${id}`);
+    return status === "stopped";
+  });
+  expect(await listed(client, id)).toHaveLength(4500);
+});
+
+it("also when nobody could be told for longer than a stop waits", async () => {
+  const id = await written("TMPFS");
+  const container = await stack.containerOf(id);
+  await stack.killServer();
+  await container.kill();
+  await sleep(33_000);
+  await stack.startServer();
+  expect((await failed(id)).detail).toContain("4 of its artifacts were saved");
+  await expectSaved(id);
+}, 90_000);
 
 function expectLeft(names: string[], expected: string[]): boolean {
   return JSON.stringify(names.sort()) === JSON.stringify(expected);

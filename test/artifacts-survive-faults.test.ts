@@ -2,6 +2,8 @@
  * @module Promise 4: whatever fails while artifacts are on their way, every listed one re-hashes to its id, none is
  * lost, none appears twice.
  */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { expectTrue, listed, remaining } from "./fixtures/artifacts.ts";
 import type { Client } from "./fixtures/client.ts";
@@ -126,6 +128,43 @@ it.each([
     await expectExactly([...names]);
   },
 );
+
+it("a large file that became shorter before it was sent is left for the next execution, at once", async () => {
+  const shortened = Promise.withResolvers<void>();
+  const shorten = () => {
+    const command = `truncate -s 5000000 ${A}/large.bin`;
+    void client
+      .ok("POST", `/v1/sessions/${session}/processes`, { command })
+      .then(() => setTimeout(shortened.resolve, 500), shortened.reject);
+  };
+  once(CHECK, { hold: shortened.promise }, shorten);
+  const begun = performance.now();
+  const execution = await client.run(session, LARGE);
+  expect(performance.now() - begun).toBeLessThan(10_000);
+  expect(execution.artifacts_skipped).toEqual([
+    { name: "large.bin", reason: "left for the next execution: the file became shorter" },
+  ]);
+  const next = await client.run(session, "1");
+  expect(next.artifacts).toMatchObject([{ name: "large.bin", size: 5_000_000 }]);
+  await expectExactly(["large.bin"]);
+});
+
+it("a daemon killed while it exports a folder leaves nothing of it on the host's disk", async () => {
+  await client.run(
+    session,
+    `import os; os.mkdir("/session/f"); open("/session/f/x", "wb").write(os.urandom(5 << 20))`,
+  );
+  const killed = new Promise<void>((resolve) =>
+    once(BLOB, "lose", () => void stack.killAgent().then(() => resolve())),
+  );
+  const answer = client.call("POST", `/v1/sessions/${session}/export`, { files: [{ source: "f" }] });
+  await killed;
+  const spool = join(stack.home, "spool");
+  expect(readdirSync(spool)).toHaveLength(1);
+  await stack.startAgent();
+  await eventually("it is gone", 10_000, () => !existsSync(spool) || readdirSync(spool).length === 0);
+  await answer;
+});
 
 it("while D1 fails the execution ends all the same, and the next one takes the files", async () => {
   const rename = (from: string, to: string) =>

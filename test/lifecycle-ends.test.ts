@@ -1,4 +1,7 @@
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "@sandbar/shared";
+import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./fixtures/client.ts";
 import { eventually, Stack } from "./fixtures/stack.ts";
@@ -44,6 +47,35 @@ describe("a session", () => {
       await new Promise((done) => setTimeout(done, 500));
     }
     await client.run(id, "import time; time.sleep(3)");
+    expect(await status(id)).toBe("ready");
+    await eventually("the end", 10_000, async () => (await status(id)) === "stopped");
+  });
+
+  it.each(["upload", "download"])("does not grow idle under a slow %s", async (way) => {
+    const { id } = await client.create({ idle_ttl_s: 2 });
+    await client.run(id, `open("/session/large", "wb").truncate(50_000_000)`);
+    const url = `${stack.url}/v1/sessions/${id}/files?path=large`;
+    const headers = { authorization: `Bearer ${stack.key}` };
+    async function* slowly() {
+      for (let second = 0; second < 6; second++) {
+        yield Buffer.from("x");
+        await sleep(1000);
+      }
+    }
+    if (way === "upload")
+      expect((await request(url, { method: "PUT", headers, body: Readable.from(slowly()) })).statusCode).toBe(
+        201,
+      );
+    else {
+      const { body } = await request(url, { headers });
+      let bytes = 0;
+      const began = Date.now();
+      for await (const chunk of body) {
+        bytes += chunk.length;
+        if (Date.now() - began < 6000) await sleep(100);
+      }
+      expect(bytes).toBe(50_000_000);
+    }
     expect(await status(id)).toBe("ready");
     await eventually("the end", 10_000, async () => (await status(id)) === "stopped");
   });

@@ -15,8 +15,8 @@ import {
   SMALL_BLOB_BYTES,
 } from "@sandbar/shared";
 import type { IngestSession } from "./artifact-ingest.ts";
-import { type PushFile, pushFiles } from "./artifact-push.ts";
-import { openInGuest, readFromGuest, tarFromGuest } from "./guest-transfers.ts";
+import { ASKED_FIRST_BYTES, type PushFile, type PushTarget, pushFiles, refusalOf } from "./artifact-push.ts";
+import { openInGuest, pieceFromGuest, tarFromGuest } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
 import { type SignedRequests, Unreachable } from "./signed-requests.ts";
 
@@ -32,6 +32,11 @@ export class ArtifactExport {
     this.#plane = plane;
     this.#spool = path.join(home, "spool");
     this.#log = log;
+  }
+
+  /** What an earlier daemon did not finish. */
+  async clear(): Promise<void> {
+    await rm(this.#spool, { recursive: true, force: true });
   }
 
   /** Undefined when the method is none of ours. */
@@ -64,10 +69,14 @@ export class ArtifactExport {
     const { info, stream } = await openInGuest(session, { path: source, follow: true });
     const base = path.posix.basename(path.posix.resolve("/session", source)) || "session";
     if (!stream) return this.#exportFolder(session, source, name ?? `${base}.tar`);
+    await this.#admit(session, name ?? base, info.length).catch((error) => {
+      stream.destroy();
+      throw error;
+    });
     const small = info.length <= SMALL_BLOB_BYTES;
     const { sha256, held } = await digest(stream, small);
-    const again = async (offset: number, length: number) =>
-      (await readFromGuest(session, { path: source, follow: true, offset, length })).stream;
+    const again = (offset: number, length: number) =>
+      pieceFromGuest(session, { path: source, follow: true, offset, length });
     const content = small ? held : again;
     return this.#push(session, { name: name ?? base, size: info.length, sha256, content }).catch((error) => {
       // The second reading had another hash, which is all that the control plane can say.
@@ -83,10 +92,15 @@ export class ArtifactExport {
     const file = path.join(this.#spool, randomUUID());
     try {
       const hash = createHash("sha256");
+      let written = 0;
+      let admitted = ASKED_FIRST_BYTES;
       const through = new Transform({
-        transform(chunk: Buffer, _encoding, done) {
+        transform: (chunk: Buffer, _encoding, done) => {
           hash.update(chunk);
-          done(null, chunk);
+          written += chunk.length;
+          if (written <= admitted) return done(null, chunk);
+          admitted *= 2;
+          this.#admit(session, name, written).then(() => done(null, chunk), done);
         },
       });
       const tar = await tarFromGuest(session, { path: source, follow: true });
@@ -100,13 +114,18 @@ export class ArtifactExport {
     }
   }
 
+  /** As large as it is, or as it is by now. */
+  async #admit(session: IngestSession, name: string, size: number): Promise<void> {
+    const file = { name, size, mime: mediaTypeOf(name), version: VERSION };
+    const refusal = await refusalOf(this.#plane, targetOf(session), file, new AbortController().signal);
+    if (refusal) throw new SandbarError("QUOTA_EXCEEDED", refusal.reason);
+  }
+
   async #push(session: IngestSession, file: Omit<PushFile, "mime" | "version">): Promise<Artifact> {
-    const { id, tenant } = session.row;
-    const target = { tenant, session: id, execution: null, taken: 0 };
     const wanted: PushFile = { ...file, mime: mediaTypeOf(file.name), version: VERSION };
     const { recorded, refused } = await pushFiles(
       this.#plane,
-      target,
+      targetOf(session),
       [wanted],
       new AbortController().signal,
     );
@@ -115,6 +134,13 @@ export class ArtifactExport {
     return artifact;
   }
 }
+
+const targetOf = ({ row: { id, tenant } }: IngestSession): PushTarget => ({
+  tenant,
+  session: id,
+  execution: null,
+  taken: 0,
+});
 
 async function digest(stream: Readable, hold: boolean): Promise<{ sha256: string; held: Buffer[] }> {
   const hash = createHash("sha256");

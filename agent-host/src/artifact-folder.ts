@@ -16,9 +16,14 @@ export interface Settled {
 }
 
 export interface ArtifactFolder {
+  /** One look finds only so many. What was to be removed before it is gone. */
   scan(): Promise<ArtifactEntry[]>;
   /** Each whole or not at all. Small files are held in memory, large ones can be read again. */
-  read(group: readonly Found[], skip: (found: Found, reason: string) => void): Promise<Map<PushFile, Found>>;
+  read(
+    group: readonly Found[],
+    skip: (found: Found, reason: string) => void,
+    signal: AbortSignal,
+  ): Promise<Map<PushFile, Found>>;
   settle(entries: Settled): Promise<void>;
 }
 

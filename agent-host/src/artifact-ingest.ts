@@ -16,8 +16,8 @@ import {
 } from "@sandbar/shared";
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
-import { checkFiles, type PushFile, type PushTarget, pushFiles } from "./artifact-push.ts";
-import { GuestArtifacts } from "./guest-artifacts.ts";
+import { checkFiles, type PushFile, type PushTarget, pushFiles, refusalOf } from "./artifact-push.ts";
+import { type ArtifactGuest, GuestArtifacts } from "./guest-artifacts.ts";
 import type { GuestFiles } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
 import { Patience } from "./patience.ts";
@@ -47,7 +47,7 @@ export interface IngestOwner {
   readonly row: { readonly id: string; readonly tenant: string };
 }
 
-export type IngestSession = IngestOwner & GuestFiles;
+export type IngestSession = IngestOwner & GuestFiles & ArtifactGuest;
 
 export type Ingested = Pick<Outcome, "artifacts" | "artifacts_skipped">;
 
@@ -112,19 +112,28 @@ export class ArtifactIngest {
         unwanted.push(entry);
       }
     }
+    // For all of them together: a store that is down must not hold an outcome up for each group anew.
+    const { plane, giveUpMs, linked } = this.#options;
+    const patience = new Patience(giveUpMs, linked, signal);
     for (const group of inGroups(files)) {
       try {
         await this.#turns.take(async () => {
-          const { plane, giveUpMs, linked } = this.#options;
           const target = { ...owner.row, session: owner.row.id, execution, taken: artifacts.size };
+          // A large one is alone.
+          const first = group[0]!;
+          const refusal = await patience.until(() => refusalOf(plane, target, ingestFile(first, ""), signal));
+          if (refusal) {
+            skip(first, refusal.reason);
+            if (refusal.final) unwanted.push(first.entry);
+            return;
+          }
           const [read, answer] = await Promise.all([
-            folder.read(group, skip),
+            folder.read(group, skip, signal),
             this.#ask(target, group, signal),
           ]);
           let known = isAsSaid(group, read) ? answer : null;
-          const patience = new Patience(giveUpMs, linked, signal);
           const { recorded, refused } = await patience.until(() => {
-            const first = known;
+            const answered = known;
             known = null;
             return pushFiles(
               plane,
@@ -132,7 +141,7 @@ export class ArtifactIngest {
               [...read.keys()],
               signal,
               (attempt) => patience.until(attempt),
-              first,
+              answered,
             );
           });
           for (const artifact of recorded.values()) artifacts.set(artifact.id, artifact);
@@ -201,7 +210,7 @@ export class ArtifactIngest {
     const taken = new Set<string>();
     let left = 0;
     let found = entries;
-    for (let look = 0, before = -1; look < LAST_LOOKS && taken.size > before; look++) {
+    for (let look = 0, before = -1; look < LAST_LOOKS && taken.size > before && !signal.aborted; look++) {
       before = taken.size;
       const { artifacts, artifacts_skipped } = await this.#take(owner, folder, null, found, signal, ledger);
       for (const { id } of artifacts) taken.add(id);

@@ -50,6 +50,21 @@ export async function checkFiles(
   );
 }
 
+/** More than this is not read before it was asked about: a file may have any size and take no room. */
+export const ASKED_FIRST_BYTES = 32 * 1024 * 1024;
+const UNKNOWN_HASH = "0".repeat(64);
+
+/** Why a file of this size is not taken, whatever is in it. */
+export async function refusalOf(
+  plane: SignedRequests,
+  target: PushTarget,
+  file: Omit<IngestFile, "sha256">,
+  signal: AbortSignal,
+): Promise<IngestCheckAnswer["refused"][number] | undefined> {
+  if (file.size <= ASKED_FIRST_BYTES) return undefined;
+  return (await checkFiles(plane, target, [{ ...file, sha256: UNKNOWN_HASH }], signal)).refused[0];
+}
+
 /** With `known`, the answer for exactly these files, they are not asked about again before the first attempt. */
 export async function pushFiles(
   plane: SignedRequests,

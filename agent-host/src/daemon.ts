@@ -54,7 +54,10 @@ export async function runDaemon(
 ): Promise<number> {
   let drains = mode !== "serve";
   const lock = await takeLock(config.home, log);
-  const journal = new Journal(config.home);
+  const journal = new Journal(config.home, (error) => {
+    log.fatal({ err: error }, "the journal cannot be written: ending; sessions run on for the next daemon");
+    process.exit(EXIT.failed);
+  });
   const containers = new Containers(config, identity.host_id, log);
   const stop = new AbortController();
   const end = Promise.withResolvers<number>();
@@ -187,6 +190,7 @@ export async function runDaemon(
   });
 
   await datasetCache.clear();
+  await exports.clear();
   await untilDockerAnswers(containers, log);
   await preparation.start();
   await containers.egress
@@ -215,11 +219,7 @@ export async function runDaemon(
 
   const code = await end.promise;
   pool.stop();
-  if (drains)
-    await Promise.all([
-      pool.drain(),
-      ...sessions.all().map((session) => session.stop("the host is drained")),
-    ]);
+  if (drains) await Promise.all([pool.drain(), ...sessions.all().map((session) => session.drain())]);
   if (drains) {
     await removals.finished();
     await removeEgress(containers.docker, identity.host_id).catch((error) =>

@@ -1,12 +1,14 @@
 /** @module Artifacts in a running sandbox: its guest finds them, sends many in one stream, and removes them. */
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
+import { addAbortSignal } from "node:stream";
 import { type ArtifactEntry, ArtifactEntrySchema, SandbarError, SMALL_BLOB_BYTES } from "@sandbar/shared";
 import { z } from "zod";
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { ByteSource } from "./byte-source.ts";
-import { dialled, type GuestFiles, readFromGuest } from "./guest-transfers.ts";
+import { dialled, type GuestFiles, pieceFromGuest } from "./guest-transfers.ts";
+import type { TransferSockets } from "./transfer-sockets.ts";
 
 const ANSWER_MS = 60_000;
 const STALL_MS = 60_000;
@@ -22,11 +24,21 @@ const ScanSchema = z.object({
   artifacts_more: z.boolean(),
 });
 
+/** What a session must have for its artifacts to be reached. They have places of their own: no download keeps them waiting. */
+export interface ArtifactGuest extends Pick<GuestFiles, "call"> {
+  readonly artifactTransfers: TransferSockets;
+}
+
 export class GuestArtifacts implements ArtifactFolder {
   readonly #guest: GuestFiles;
 
-  constructor(guest: GuestFiles) {
-    this.#guest = guest;
+  constructor(guest: ArtifactGuest) {
+    this.#guest = {
+      get transfers() {
+        return guest.artifactTransfers;
+      },
+      call: (...question) => guest.call(...question),
+    };
   }
 
   async scan(): Promise<ArtifactEntry[]> {
@@ -36,9 +48,10 @@ export class GuestArtifacts implements ArtifactFolder {
   async read(
     group: readonly Found[],
     skip: (found: Found, reason: string) => void,
+    signal: AbortSignal,
   ): Promise<Map<PushFile, Found>> {
     const read = new Map<PushFile, Found>();
-    const stream = await openBundle(this.#guest, group);
+    const stream = addAbortSignal(signal, await openBundle(this.#guest, group, signal));
     try {
       const source = new ByteSource(stream);
       for (const found of group) {
@@ -80,12 +93,14 @@ export class GuestArtifacts implements ArtifactFolder {
 /** Whatever changes before it is read again, the hash tells. */
 function again(guest: GuestFiles, entry: ArtifactEntry) {
   const path = Buffer.concat([Buffer.from("artifacts/"), Buffer.from(entry.path_b64, "base64")]);
-  return async (offset: number, length: number) =>
-    (await readFromGuest(guest, { path_b64: path.toString("base64"), offset, length })).stream;
+  return (offset: number, length: number) =>
+    pieceFromGuest(guest, { path_b64: path.toString("base64"), offset, length, artifact: true });
 }
 
-async function openBundle(guest: GuestFiles, group: readonly Found[]): Promise<Socket> {
+async function openBundle(guest: GuestFiles, group: readonly Found[], signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
   const expected = guest.transfers.expect();
+  signal.addEventListener("abort", expected.cancel, { once: true });
   try {
     const entries = group.map(({ entry }) => entry);
     const socket = await dialled(
@@ -99,5 +114,7 @@ async function openBundle(guest: GuestFiles, group: readonly Found[]): Promise<S
   } catch (error) {
     expected.cancel();
     throw error;
+  } finally {
+    signal.removeEventListener("abort", expected.cancel);
   }
 }

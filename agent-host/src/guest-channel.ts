@@ -23,6 +23,7 @@ import { TransferSockets } from "./transfer-sockets.ts";
 const HELLO_MS = 2000;
 const MAX_CONNECTIONS = 128;
 const TUNNEL_LIMIT = 64;
+const ARTIFACT_LIMIT = 16;
 const SOON_MS = 5;
 const VIOLATION_LIMIT = 5;
 /** A guest that does not read for this much is broken. */
@@ -44,8 +45,9 @@ export interface GuestChannelOptions {
 
 export class GuestChannel {
   readonly transfers = new TransferSockets();
-  /** Apart from transfers, so that neither takes the other's places. */
+  /** These are apart from transfers, so that none takes the others' places. */
   readonly tunnels = new TransferSockets(TUNNEL_LIMIT);
+  readonly artifacts = new TransferSockets(ARTIFACT_LIMIT);
   readonly #options: GuestChannelOptions;
   readonly #server: net.Server;
   #folder: number | null = null;
@@ -116,6 +118,7 @@ export class GuestChannel {
     if (this.#soonTimer) clearTimeout(this.#soonTimer);
     this.transfers.failAll("the session has ended");
     this.tunnels.failAll("the session has ended");
+    this.artifacts.failAll("the session has ended");
     for (const socket of this.#sockets) socket.destroy();
     this.#current = null;
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -152,7 +155,8 @@ export class GuestChannel {
           const wanted =
             this.#hasToken(transfer.token) &&
             (this.transfers.attach(transfer.transfer, socket) ||
-              this.tunnels.attach(transfer.transfer, socket));
+              this.tunnels.attach(transfer.transfer, socket) ||
+              this.artifacts.attach(transfer.transfer, socket));
           if (!wanted) socket.destroy();
           else if (end + 1 < chunk.length) socket.unshift(chunk.subarray(end + 1));
           return;

@@ -60,6 +60,8 @@ export type ReadParams = GuestPath & {
   ranged?: boolean;
   /** Without it a symlink is refused. */
   follow?: boolean;
+  /** It does not wait for other transfers. */
+  artifact?: boolean;
 };
 
 export type WriteParams = GuestPath & { size?: number; mkdirs?: boolean; mode?: number };
@@ -74,7 +76,18 @@ export async function readFromGuest(
   return { info, stream };
 }
 
-/** The same, but a folder is an answer too: it has no stream. */
+/** So many bytes of a regular file and no fewer: whoever takes them was told, and would wait for the rest. */
+export async function pieceFromGuest(
+  guest: GuestFiles,
+  params: ReadParams & { length: number },
+): Promise<Readable> {
+  const { info, stream } = await readFromGuest(guest, params);
+  if (info.length === params.length) return stream;
+  stream.destroy();
+  throw new SandbarError("TRANSFER_FAILED", "the file became shorter");
+}
+
+/** A regular file, or a folder, which has no stream. */
 export async function openInGuest(
   guest: GuestFiles,
   params: ReadParams,
@@ -88,7 +101,7 @@ export async function openInGuest(
     if (info.directory) return { info, stream: null };
     if (info.unsatisfiable) return { info, stream: Readable.from([]) };
     const socket = await expected.socket;
-    return { info, stream: outOf(socket, async (count) => count === info.length) };
+    return { info, stream: outOf(socket, async (count) => count === info.length, info.length) };
   } catch (error) {
     expected.cancel();
     throw error;
@@ -187,15 +200,20 @@ function stallsAfter(socket: Socket): void {
   );
 }
 
-/** The guest's bytes; at their end `complete` says whether that was all. */
-function outOf(socket: Socket, complete: (count: number) => Promise<boolean>): Readable {
+/** The guest's bytes, never more than `most`: the rest would be read as the next request. At their end `complete` says whether that was all. */
+function outOf(
+  socket: Socket,
+  complete: (count: number) => Promise<boolean>,
+  most = Number.POSITIVE_INFINITY,
+): Readable {
   stallsAfter(socket);
   let count = 0;
   const stream = new Transform({
     readableHighWaterMark: 1024 * 1024,
     transform(chunk: Buffer, _encoding, done) {
       count += chunk.length;
-      done(null, chunk);
+      if (count > most) done(new SandbarError("TRANSFER_FAILED", "the file became longer"));
+      else done(null, chunk);
     },
     flush(done) {
       complete(count).then(

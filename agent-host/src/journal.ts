@@ -9,6 +9,7 @@
 import path from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Command, Outcome, SessionReport, SessionSpec } from "@sandbar/shared";
+import { isDiskFailure } from "./disk-failure.ts";
 import { hostFolder } from "./identity.ts";
 import type { Asked } from "./outcome.ts";
 
@@ -85,12 +86,15 @@ const SCHEMA = `
 
 export class Journal {
   readonly #db: DatabaseSync;
+  readonly #onBroken: (error: Error) => void;
   readonly #statements = new Map<string, StatementSync>();
   /** At most one waiting write per execution. */
   readonly #later = new Map<string, { sql: string; values: Value[] }>();
   #laterTimer: NodeJS.Timeout | null = null;
 
-  constructor(home: string) {
+  /** What cannot be written down cannot be promised: after `onBroken` nothing may go on as if it had been. */
+  constructor(home: string, onBroken: (error: Error) => void = () => {}) {
+    this.#onBroken = onBroken;
     this.#db = new DatabaseSync(path.join(hostFolder(home), "journal.sqlite"), { timeout: 5000 });
     this.#db.exec(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 8388608;",
@@ -314,7 +318,8 @@ export class Journal {
       work();
       this.#run("COMMIT");
     } catch (error) {
-      this.#run("ROLLBACK");
+      // A full disk has rolled it back already.
+      if (this.#db.isTransaction) this.#run("ROLLBACK");
       throw error;
     }
   }
@@ -329,7 +334,12 @@ export class Journal {
   }
 
   #run(sql: string, ...values: Value[]): number {
-    return Number(this.#statement(sql).run(...values).changes);
+    try {
+      return Number(this.#statement(sql).run(...values).changes);
+    } catch (error) {
+      if (isDiskFailure(error)) this.#onBroken(error);
+      throw error;
+    }
   }
 
   #get(sql: string, ...values: Value[]): Row | undefined {

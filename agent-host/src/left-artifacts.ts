@@ -33,13 +33,16 @@ export class LeftArtifacts implements ArtifactFolder {
     await this.#settled;
     const entries: ArtifactEntry[] = [];
     const waiting: Buffer[][] = [[]];
-    for (let looks = 0; waiting.length > 0 && looks < LOOKS && entries.length < ENTRIES; ) {
+    let looks = 0;
+    const full = () => looks >= LOOKS || entries.length >= ENTRIES;
+    while (waiting.length > 0 && !full()) {
       const parts = waiting.pop()!;
       const folder = await this.#open(parts).catch(() => null);
       if (!folder) continue;
       try {
         for (const name of await readdir(inside(folder, "."), { encoding: "buffer" })) {
-          if (++looks >= LOOKS || entries.length >= ENTRIES) break;
+          looks++;
+          if (full()) break;
           const status = await lstat(inside(folder, name), { bigint: true }).catch(() => null);
           if (!status) continue;
           if (status.isDirectory()) waiting.push([...parts, name]);
@@ -55,9 +58,11 @@ export class LeftArtifacts implements ArtifactFolder {
   async read(
     group: readonly Found[],
     skip: (found: Found, reason: string) => void,
+    signal: AbortSignal,
   ): Promise<Map<PushFile, Found>> {
     const read = new Map<PushFile, Found>();
     for (const found of group) {
+      signal.throwIfAborted();
       const file = await this.#file(found).catch((error: Error) => {
         skip(found, `cannot be read: ${error.message}`);
         return null;

@@ -17,6 +17,8 @@ import type { Log } from "./log.ts";
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_LAST_MS = 10_000;
 const OPENING_MS = 10_000;
+/** A link that lasted so long was of use, whatever ended it. */
+const CALM_MS = 5_000;
 const INBOUND_LIMIT_BYTES = 16 * 1024 * 1024;
 /** Above this many unsent bytes the guests are not read any more. */
 const CONGESTED_BYTES = 8 * 1024 * 1024;
@@ -62,6 +64,8 @@ export class Link {
   #redial: NodeJS.Timeout | null = null;
   #attempt = 0;
   #welcomed = false;
+  #welcomedAt = 0;
+  #stumbled = false;
   #congested = false;
   #stopped = false;
 
@@ -136,6 +140,7 @@ export class Link {
         for (const frame of framesOf(text)) this.#receive(socket, frame, opening);
       } catch (error) {
         log.error({ err: error }, "could not handle a frame");
+        this.#stumbled = true;
         socket.terminate();
       }
     });
@@ -161,8 +166,8 @@ export class Link {
       void this.#prove(socket, frame.nonce);
     } else if (frame.t === "welcome") {
       clearTimeout(opening);
-      this.#attempt = 0;
       this.#welcomed = true;
+      this.#welcomedAt = performance.now();
       this.#options.log.info({ epoch: frame.epoch }, "linked");
       this.#heartbeat?.stop();
       this.#heartbeat = new Heartbeat(
@@ -190,6 +195,10 @@ export class Link {
   }
 
   #closed(code: number, reason: string): void {
+    // What made one side give the link up would do so again at once.
+    const inVain = this.#stumbled || code === CLOSE.tryAgain;
+    if (this.#welcomed && (!inVain || performance.now() - this.#welcomedAt > CALM_MS)) this.#attempt = 0;
+    this.#stumbled = false;
     this.#welcomed = false;
     this.#heartbeat?.stop();
     this.#heartbeat = null;

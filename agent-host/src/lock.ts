@@ -8,6 +8,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDiskFailure } from "./disk-failure.ts";
 import { hostFolder } from "./identity.ts";
 import type { Log } from "./log.ts";
 
@@ -54,8 +55,9 @@ function tryLock(file: string): DatabaseSync | null {
   try {
     db.exec("BEGIN EXCLUSIVE");
     return db;
-  } catch {
+  } catch (error) {
     db.close();
+    if (isDiskFailure(error)) throw error;
     return null;
   }
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseCommandLine, USAGE, UsageError } from "./cli.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { type DaemonMode, EXIT, runDaemon } from "./daemon.ts";
+import { isDiskFailure } from "./disk-failure.ts";
 import { IdentityError, join, readIdentity } from "./identity.ts";
 import { Journal } from "./journal.ts";
 import { liveDaemon } from "./lock.ts";
@@ -104,6 +105,7 @@ try {
     process.exit(EXIT.usage);
   }
   const known = error instanceof ConfigError || error instanceof IdentityError;
-  process.stderr.write(`${known ? (error as Error).message : ((error as Error).stack ?? error)}\n`);
+  if (isDiskFailure(error)) process.stderr.write(`${error.message}; is the disk of SANDBAR_HOME full?\n`);
+  else process.stderr.write(`${known ? (error as Error).message : ((error as Error).stack ?? error)}\n`);
   process.exit(EXIT.failed);
 }

@@ -33,8 +33,9 @@ import type { TransferSockets } from "./transfer-sockets.ts";
 
 /** What the guest wrote before its container died is read first. */
 const LAST_WORDS_MS = 200;
-/** How long a stop waits for the artifacts to be safe. */
+/** How long a stop waits for the artifacts to be safe; without a link it could not be told either, so that time does not count. */
 const LAST_ARTIFACTS_MS = 30_000;
+const LINK_LOOK_MS = 500;
 /** How long it waits for the guest of an earlier daemon to dial. */
 const LAST_HELLO_MS = 10_000;
 
@@ -55,6 +56,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
   #ending: Promise<void> | null = null;
   /** An earlier daemon made the box. */
   #adopted = false;
+  #drained = false;
 
   constructor(row: SessionRow, context: SessionContext, executions: ExecutionRow[] = []) {
     this.row = row;
@@ -125,6 +127,10 @@ export class Session implements ExecutionHost, ExecutionsHost {
 
   get tunnels(): TransferSockets {
     return this.#guest.channel.tunnels;
+  }
+
+  get artifactTransfers(): TransferSockets {
+    return this.#guest.channel.artifacts;
   }
 
   get env(): Record<string, string> {
@@ -281,6 +287,12 @@ export class Session implements ExecutionHost, ExecutionsHost {
     return this.#ending;
   }
 
+  /** The host goes, whether there is a link or not. */
+  drain(): Promise<void> {
+    this.#drained = true;
+    return this.stop("the host is drained");
+  }
+
   async #stop(reason: string): Promise<void> {
     if (this.row.state === "stopped") {
       this.tell();
@@ -288,16 +300,24 @@ export class Session implements ExecutionHost, ExecutionsHost {
     }
     const began = performance.now();
     this.#abort.abort(new SandbarError("SESSION_STOPPED", reason));
-    const leave = setTimeout(() => this.#leaving.abort(), LAST_ARTIFACTS_MS);
+    const leave = this.#leaveInTime();
     await this.executions.ingested();
     this.executions.end(`the session was stopped (${reason})`, true);
     await this.#creating;
     await this.#saveArtifacts();
-    clearTimeout(leave);
+    clearInterval(leave);
     this.toGuest({ type: "shutdown" });
     void this.#destroy();
     this.#log.info({ reason, ms: Math.round(performance.now() - began) }, "session stopped");
     this.#reports.set({ state: "stopped" });
+  }
+
+  #leaveInTime(): NodeJS.Timeout {
+    let left = LAST_ARTIFACTS_MS;
+    return setInterval(() => {
+      if (this.linked || this.#drained) left -= LINK_LOOK_MS;
+      if (left <= 0) this.#leaving.abort();
+    }, LINK_LOOK_MS);
   }
 
   /** Kernels end first, so that nothing is still being written. */
@@ -316,7 +336,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
   async #saveLeftArtifacts(): Promise<string | null> {
     const { config, containers, artifacts } = this.#context;
     const folder = new LeftArtifacts(sessionFiles(config, this.row));
-    const leave = setTimeout(() => this.#leaving.abort(), LAST_ARTIFACTS_MS);
+    const leave = this.#leaveInTime();
     try {
       if ((await folder.scan()).length === 0) return null;
       // Whatever still runs in there must not write any more.
@@ -326,7 +346,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
       this.#log.warn({ err: error }, "could not look for what a dead sandbox left");
       return null;
     } finally {
-      clearTimeout(leave);
+      clearInterval(leave);
     }
   }
 

@@ -288,26 +288,29 @@ def _write_file(source, member, path: bytes) -> None:
 
 
 def _merge(staging: bytes, target: bytes) -> None:
-    """Looked at to its end before anything is moved: what is in the way must not leave a part of the archive behind."""
-    moves = []
+    # Looked at to the end before anything is moved: what is in the way must not leave a part of the archive behind.
+    for new, old in list(_moves(staging, target)):
+        os.rename(new, old)
+
+
+def _moves(staging: bytes, target: bytes):
     waiting = [(staging, target)]
     while waiting:
         source, destination = waiting.pop()
-        if not os.access(destination, os.W_OK | os.X_OK):
-            raise CallError("PATH_NOT_PERMITTED", "the folder cannot be written to: %s" % os.fsdecode(os.path.basename(destination)))
-        for name in os.listdir(source):
+        names = os.listdir(source)
+        if names and not os.access(destination, os.W_OK | os.X_OK):
+            raise CallError("PATH_NOT_PERMITTED", "the folder cannot be written to: %s" % _shown(os.path.basename(destination)))
+        for name in names:
             new, old = os.path.join(source, name), os.path.join(destination, name)
             if not os.path.lexists(old):
-                moves.append((new, old))
+                yield new, old
             elif _is_real_folder(new) != _is_real_folder(old):
                 kind = "a folder" if _is_real_folder(new) else "a file"
-                raise CallError("PATH_EXISTS", "where the archive has %s there is something else: %s" % (kind, os.fsdecode(name)))
+                raise CallError("PATH_EXISTS", "where the archive has %s there is something else: %s" % (kind, _shown(name)))
             elif _is_real_folder(new):
                 waiting.append((new, old))
             else:
-                moves.append((new, old))
-    for new, old in moves:
-        os.rename(new, old)
+                yield new, old
 
 
 def _is_real_folder(path: bytes) -> bool:
@@ -315,6 +318,10 @@ def _is_real_folder(path: bytes) -> bool:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except FileNotFoundError:
         return False
+
+
+def _shown(name: bytes) -> str:
+    return name.decode("utf-8", "replace")[:200]
 
 
 def _bad(name: str, reason: str) -> CallError:

@@ -218,7 +218,7 @@ def _listing(folder: bytes):
 def _entry(path: bytes, status: os.stat_result) -> dict:
     return {
         "path_b64": base64.b64encode(path).decode(),
-        "size": status.st_size,
+        "size": paths.size_of(status),
         "mtime_ns": str(status.st_mtime_ns),
         "ctime_ns": str(status.st_ctime_ns),
         "kind": paths.kind_of(status.st_mode),
@@ -248,7 +248,7 @@ def _add_hashes(entries: "list[dict]") -> None:
 
 
 def _mark(status: os.stat_result) -> "tuple[int, int, int]":
-    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return (paths.size_of(status), status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _named(entries) -> "list[tuple[bytes, tuple[int, int, int]]]":

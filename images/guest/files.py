@@ -19,7 +19,7 @@ def describe(path: bytes, follow: bool = False) -> dict:
         **paths.named(path),
         "name": os.path.basename(path).decode("utf-8", "replace"),
         "type": paths.kind_of(status.st_mode),
-        "size": status.st_size,
+        "size": paths.size_of(status),
         "mode": stat.S_IMODE(status.st_mode),
         "mtime_ns": str(status.st_mtime_ns),
     }
@@ -47,22 +47,33 @@ def listing(params: dict, _answer) -> dict:
     if not os.path.isdir(root):
         raise CallError("NOT_A_FOLDER" if os.path.lexists(root) else "NOT_FOUND", "the path is not a folder")
     entries, size, last = [], 0, None
-    for name in _walk(root, b"", depth, after, limit + 2):
-        if len(entries) >= limit or size > PAGE_BYTES:
-            cursor = base64.urlsafe_b64encode(last).decode().rstrip("=")
-            return {"entries": entries, "next_cursor": cursor}
-        try:
-            entry = describe(os.path.join(root, name))
-        except FileNotFoundError:
-            continue
-        except PermissionError:
-            if b"/" in name:
+    try:
+        for name in _walk(root, b"", depth, after, limit + 2):
+            if len(entries) >= limit or size > PAGE_BYTES:
+                return {"entries": entries, "next_cursor": _cursor_after(last)}
+            last = name
+            try:
+                entry = describe(os.path.join(root, name))
+            except FileNotFoundError:
                 continue
-            raise
-        entries.append(entry)
-        size += 3 * len(entry["path"]) + 200
-        last = name
+            except PermissionError:
+                # Of a folder that can be read, but not entered.
+                if b"/" in name:
+                    continue
+                raise
+            entries.append(entry)
+            size += 3 * len(entry["path"]) + 200
+    except _MoreToLookAt:
+        return {"entries": entries, "next_cursor": _cursor_after(last)}
     return {"entries": entries, "next_cursor": None}
+
+
+class _MoreToLookAt(Exception):
+    """A folder has more names than were looked at, and some of those have gone meanwhile."""
+
+
+def _cursor_after(last: bytes) -> str:
+    return base64.urlsafe_b64encode(last).decode().rstrip("=")
 
 
 def _cursor(text) -> "list[bytes]":
@@ -95,6 +106,8 @@ def _walk(root: bytes, below: bytes, depth: int, after: "list[bytes]", limit: in
             yield path
         if depth > 1 and _is_folder(os.path.join(root, path)):
             yield from _walk(root, path, depth - 1, after[1:] if resumed else [], limit)
+    if len(page) == limit:
+        raise _MoreToLookAt
 
 
 def _is_folder(path: bytes) -> bool:

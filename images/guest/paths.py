@@ -10,6 +10,7 @@ from calls import CallError
 
 SESSION = os.fsencode(os.environ.get("SANDBAR_SESSION", "/session"))
 PATH_BYTES = 4095
+SIZE_LIMIT = 2**53 - 1
 PART_PREFIX = b".sandbar-"
 PART_SUFFIX = b".part"
 """Files and folders on their way in: `.sandbar-<random>.part`, renamed when complete."""
@@ -75,6 +76,11 @@ def kind_of(mode: int) -> str:
     if stat.S_ISFIFO(mode):
         return "fifo"
     return "socket" if stat.S_ISSOCK(mode) else "device"
+
+
+def size_of(status: os.stat_result) -> int:
+    """As the daemon can count: a sparse file may say more, and no more can ever be read of it."""
+    return min(status.st_size, SIZE_LIMIT)
 
 
 def must_be_file(status: os.stat_result) -> None:

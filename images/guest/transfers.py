@@ -103,7 +103,7 @@ def read(dialer: Dialer, params: dict, answer) -> dict:
     fd = open_file(path, follow)
     try:
         status = os.fstat(fd)
-        offset, left = _window(params, status.st_size)
+        offset, left = _window(params, paths.size_of(status))
         if left is None:
             return {**_facts(status), "unsatisfiable": True}
         result = {**_facts(status), "offset": offset, "length": left}
@@ -122,7 +122,7 @@ def read(dialer: Dialer, params: dict, answer) -> dict:
 
 def _facts(status: os.stat_result) -> dict:
     mode = stat.S_IMODE(status.st_mode)
-    return {"size": status.st_size, "offset": 0, "length": 0, "mtime_ns": str(status.st_mtime_ns), "mode": mode}
+    return {"size": paths.size_of(status), "offset": 0, "length": 0, "mtime_ns": str(status.st_mtime_ns), "mode": mode}
 
 
 def _window(params: dict, size: int) -> "tuple[int, int | None]":

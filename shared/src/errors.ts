@@ -164,6 +164,12 @@ export const ERRORS = {
     retryable: false,
     hint: "Start it with pty: {cols, rows}.",
   },
+  CONTENT_LOST: {
+    status: 410,
+    title: "The store no longer has these bytes",
+    retryable: false,
+    hint: "Make the file again: the same content brings every artifact that had it back.",
+  },
   SESSION_ENDED: {
     status: 410,
     title: "The session has ended",
@@ -313,6 +319,12 @@ export const ERRORS = {
     title: "No server answers on this port of the session",
     retryable: true,
     hint: "Start a server there, as a process, that listens on 127.0.0.1 or on all addresses; it may still be starting.",
+  },
+  STORE_UNAVAILABLE: {
+    status: 503,
+    title: "The artifact store did not take or give the bytes",
+    retryable: true,
+    hint: "Try again. On one machine, see whether the disk of SANDBAR_HOME is full.",
   },
   NO_HOST_AVAILABLE: {
     status: 503,

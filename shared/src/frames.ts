@@ -16,7 +16,13 @@ export const HEARTBEAT_REQUEST = "ping";
 export const HEARTBEAT_RESPONSE = "pong";
 
 /** Close codes of our own. After `superseded` a daemon must not reconnect: a newer one has its host id. */
-export const CLOSE = { superseded: 4001, unauthorized: 4003, protocol: 4002, removed: 4004 } as const;
+export const CLOSE = {
+  tryAgain: 1013,
+  superseded: 4001,
+  protocol: 4002,
+  unauthorized: 4003,
+  removed: 4004,
+} as const;
 
 /** Durable commands: kept in the HostObject's outbox until the daemon has journaled them. */
 export const CommandSchema = z.discriminatedUnion("type", [

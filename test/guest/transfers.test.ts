@@ -9,6 +9,7 @@ import {
   watchGuest,
   writeToGuest,
 } from "../../agent-host/src/guest-transfers.ts";
+import { tar } from "../fixtures/tar.ts";
 import { FileSandbox } from "./file-sandbox.ts";
 
 const MB = 1024 * 1024;
@@ -109,6 +110,67 @@ except ConnectionResetError:
     await expect(untarToGuest(sandbox, { path: "unpacked" }, cut)).rejects.toThrow();
     expect(await sandbox.bash("ls -A /session/unpacked")).toBe("");
     expect((await untarToGuest(sandbox, { path: "unpacked" }, Readable.from([whole]))).entries).toBe(1);
+  });
+
+  it("lists what can be seen around a folder that cannot be entered", async () => {
+    await sandbox.bash(
+      "mkdir -p /session/seen/a /session/seen/b && touch /session/seen/a/in /session/seen/b/in && chmod 400 /session/seen/a",
+    );
+    const list = async (path: string) => {
+      const { entries } = (await sandbox.call("fs.list", { path, depth: 2 })) as {
+        entries: { path: string }[];
+      };
+      return entries.map((entry) => entry.path.slice("/session/seen/".length));
+    };
+    expect(await list("seen")).toEqual(["a", "b", "b/in"]);
+    await expect(list("seen/a")).rejects.toMatchObject({ code: "PATH_NOT_PERMITTED" });
+    await sandbox.bash("chmod 700 /session/seen/a");
+  });
+
+  it("lists every file that stays while others go", async () => {
+    const make = "mkdir -p /session/going && cd /session/going && touch stay-{0001..2500}";
+    await sandbox.bash(make);
+    for (let round = 0; round < 15; round++) {
+      await sandbox.bash("cd /session/going && touch gone-{0001..1500}");
+      const going = sandbox.bash("cd /session/going && rm gone-*");
+      const seen = new Set<string>();
+      let over = false;
+      void going.then(() => {
+        over = true;
+      });
+      do {
+        seen.clear();
+        for (let cursor: string | null = ""; cursor !== null; ) {
+          const page = (await sandbox.call("fs.list", { path: "going", cursor })) as {
+            entries: { name: string }[];
+            next_cursor: string | null;
+          };
+          for (const { name } of page.entries) if (name.startsWith("stay")) seen.add(name);
+          cursor = page.next_cursor;
+        }
+        expect(seen.size).toBe(2500);
+      } while (!over);
+    }
+  });
+
+  it("leaves everything as it was when an archive does not fit what is there", async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `file-${i}`);
+    const files = names.map((name) => ({ name, content: "new" }));
+    await sandbox.bash(
+      "mkdir -p /session/fit/folder /session/fit/deep /session/fit/shut && touch /session/fit/file /session/fit/deep/file && chmod 555 /session/fit/shut",
+    );
+    const before = await sandbox.bash("find /session/fit | sort");
+    for (const [bad, code] of [
+      ["file/below", "PATH_EXISTS"],
+      ["folder", "PATH_EXISTS"],
+      ["deep/file/below", "PATH_EXISTS"],
+      ["shut/file", "PATH_NOT_PERMITTED"],
+    ] as const) {
+      const archive = Readable.from([tar({ name: bad, content: "x" }, ...files)]);
+      const unpacked = untarToGuest(sandbox, { path: "fit" }, archive);
+      await expect(unpacked, bad).rejects.toMatchObject({ code });
+      expect(await sandbox.bash("find /session/fit | sort"), bad).toBe(before);
+    }
   });
 
   it("says less than it was told when the length is wrong", async () => {

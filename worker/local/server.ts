@@ -10,6 +10,7 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { buildWorker } from "../build.ts";
 import { ensureAdminKey } from "./admin-key.ts";
 import { serveAsset } from "./assets.ts";
+import { syncBlobs } from "./blob-sync.ts";
 import { applyMigrations } from "./migrations.ts";
 import { killStaleWorkerd, leashWorkerd, rememberWorkerd } from "./workerd-leash.ts";
 import { readWranglerConfig } from "./wrangler-config.ts";
@@ -90,6 +91,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const keyFile = await ensureAdminKey(db, options.home);
   const direct = await miniflare.unsafeGetDirectURL("sandbar");
 
+  const endSync = syncBlobs(join(options.home, "state/r2/sandbar-blobs/blobs"));
   const cron = setInterval(async () => {
     const worker = (await miniflare.getWorker("sandbar")) as unknown as {
       scheduled(event: { cron: string; scheduledTime: Date }): Promise<unknown>;
@@ -107,6 +109,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     async close() {
       clearInterval(cron);
       await miniflare.dispose();
+      await endSync();
     },
   };
 }

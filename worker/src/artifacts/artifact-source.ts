@@ -10,8 +10,10 @@ export async function openArtifactBlob(
   artifactId: string,
 ): Promise<{ artifact: Descriptor; stream: ReadableStream<Uint8Array> }> {
   const row = await findArtifact(env.DB, tenant, artifactId);
-  const blob = row && (await findBlob(env, tenant, row.sha256));
-  const stream = blob && (await openBlob(env, blob));
-  if (!row || !stream) throw new SandbarError("NOT_FOUND", "No such artifact");
+  if (!row) throw new SandbarError("NOT_FOUND", "No such artifact");
+  const blob = await findBlob(env, tenant, row.sha256);
+  if (!blob) throw new SandbarError("CONTENT_LOST");
+  const stream = await openBlob(env, blob);
+  if (!stream) throw new SandbarError("NOT_FOUND", "No such artifact");
   return { artifact: descriptor(row), stream };
 }

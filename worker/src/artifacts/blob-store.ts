@@ -40,7 +40,7 @@ export async function storeBundle(
   await Promise.all(given.map(verify));
   if (given.length > 1 && !r2Credentials(env)) {
     const object_key = `${newObjectKey(tenant, given[0]!.sha256)}+${given.length - 1}`;
-    await env.BLOBS.put(object_key, body);
+    await fromStore(env.BLOBS.put(object_key, body));
     let end = 0;
     return given.map(({ sha256, bytes: { byteLength: size } }) => {
       end += size;
@@ -50,7 +50,7 @@ export async function storeBundle(
   return Promise.all(
     given.map(async ({ sha256, bytes }) => {
       const object_key = newObjectKey(tenant, sha256);
-      await env.BLOBS.put(object_key, bytes);
+      await fromStore(env.BLOBS.put(object_key, bytes));
       return { tenant, sha256, size: bytes.byteLength, object_key, object_offset: 0 };
     }),
   );
@@ -88,7 +88,7 @@ export async function findBlob(env: Env, tenant: string, sha256: string): Promis
   return rows[0] ?? null;
 }
 
-/** The bytes from `start`, `length` of them; null when the object is gone. */
+/** The bytes from `start`, `length` of them; null when they were deleted a moment ago. */
 export async function openBlob(
   env: Env,
   blob: BlobRow,
@@ -96,10 +96,33 @@ export async function openBlob(
   length = blob.size - start,
 ): Promise<ReadableStream<Uint8Array> | null> {
   if (length === 0) return new Response(new Uint8Array(0)).body;
-  const object = await env.BLOBS.get(blob.object_key, {
-    range: { offset: blob.object_offset + start, length },
-  });
-  return object?.body ?? null;
+  const range = { offset: blob.object_offset + start, length };
+  const object = await fromStore(env.BLOBS.get(blob.object_key, { range }));
+  if (object) return object.body;
+  if (await forget(env, blob)) throw new SandbarError("CONTENT_LOST");
+  return null;
+}
+
+/** Whoever brings the content again must send it, and so brings it back. False when it was forgotten already. */
+async function forget(env: Env, { tenant, sha256, object_key }: BlobRow): Promise<boolean> {
+  const { meta } = await env.DB.prepare(
+    "DELETE FROM blobs WHERE tenant = ? AND sha256 = ? AND object_key = ?",
+  )
+    .bind(tenant, sha256, object_key)
+    .run();
+  if (meta.changes > 0) console.error("the blob store has lost", object_key);
+  return meta.changes > 0;
+}
+
+/** What R2 fails at for reasons of its own may work later, and is not the caller's fault. */
+export async function fromStore<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof SandbarError) throw error;
+    console.error("the blob store failed", error);
+    throw new SandbarError("STORE_UNAVAILABLE");
+  }
 }
 
 /** Deletes artifacts, and in the same transaction the content that no other artifact has. */

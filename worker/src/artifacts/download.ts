@@ -13,7 +13,8 @@ export async function download(env: Env, id: string, request: Request): Promise<
   if (tenant === null) throw new SandbarError("LINK_INVALID");
   const artifact = await findArtifact(env.DB, tenant, id);
   const blob = artifact && (await findBlob(env, tenant, artifact.sha256));
-  if (!artifact || !blob) throw new SandbarError("NOT_FOUND", "The artifact was deleted or has expired");
+  if (!artifact) throw new SandbarError("NOT_FOUND", "The artifact was deleted or has expired");
+  if (!blob) throw new SandbarError("CONTENT_LOST");
 
   const etag = `"${artifact.sha256}"`;
   const headers = new Headers({

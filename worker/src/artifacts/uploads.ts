@@ -6,7 +6,7 @@
  */
 import { PART_BYTES, SandbarError, type StartUploadAnswer } from "@sandbar/shared";
 import type { Env } from "../env.ts";
-import { addBlobRows, BLOB_PREFIX, hex, newObjectKey } from "./blob-store.ts";
+import { addBlobRows, BLOB_PREFIX, fromStore, hex, newObjectKey } from "./blob-store.ts";
 import { presign, r2Credentials } from "./presign.ts";
 import { artifactLimits, maxBodyBytes } from "./settings.ts";
 
@@ -20,12 +20,12 @@ export const wholeBytes = (env: Env) => (r2Credentials(env) ? 0 : maxBodyBytes(e
 export async function putWhole(env: Env, tenant: string, sha256: string, request: Request): Promise<void> {
   const size = await bodyLength(env, request);
   const object_key = newObjectKey(tenant, sha256);
-  try {
-    await env.BLOBS.put(object_key, request.body ?? new Uint8Array(0), { sha256 });
-  } catch (error) {
-    if (!/checksum|sha-?256|10037/i.test(String(error))) throw error;
-    throw new SandbarError("VALIDATION_FAILED", `The bytes do not have the SHA-256 ${sha256}`);
-  }
+  await fromStore(
+    env.BLOBS.put(object_key, request.body ?? new Uint8Array(0), { sha256 }).catch((error) => {
+      if (!/checksum|sha-?256|10037/i.test(String(error))) throw error;
+      throw new SandbarError("VALIDATION_FAILED", `The bytes do not have the SHA-256 ${sha256}`);
+    }),
+  );
   await addBlobRows(env.DB, [{ tenant, sha256, size, object_key, object_offset: 0 }]).run();
 }
 
@@ -40,7 +40,7 @@ export async function startUpload(
   const most = credentials ? 5 * 1024 ** 3 : maxBodyBytes(env);
   const part_bytes = Math.min(most, Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS)));
   const key = newObjectKey(tenant, sha256);
-  const { uploadId } = await env.BLOBS.createMultipartUpload(key);
+  const { uploadId } = await fromStore(env.BLOBS.createMultipartUpload(key));
   const urls =
     credentials &&
     (await Promise.all(
@@ -59,7 +59,9 @@ export async function putPart(
 ): Promise<string> {
   await bodyLength(env, request);
   requireOwnKey(tenant, key);
-  const uploaded = await resume(env, key, upload).uploadPart(part, request.body ?? new Uint8Array(0));
+  const uploaded = await fromStore(
+    resume(env, key, upload).uploadPart(part, request.body ?? new Uint8Array(0)),
+  );
   return uploaded.etag;
 }
 
@@ -100,7 +102,7 @@ export async function abortUpload(env: Env, tenant: string, key: string, upload:
 }
 
 async function digestOf(env: Env, key: string): Promise<string | null> {
-  const object = await env.BLOBS.get(key);
+  const object = await fromStore(env.BLOBS.get(key));
   if (!object) return null;
   const digest = new crypto.DigestStream("SHA-256");
   await object.body.pipeTo(digest);

@@ -29,13 +29,14 @@ export async function lookUpFiles(
       `SELECT
          (SELECT json_group_array(f.key) FROM json_each(?1) AS f CROSS JOIN artifacts AS a ON a.session_id = ?3
             AND a.name = f.value->>'name' AND a.sha256 = f.value->>'sha256' AND a.version = f.value->>'version'
+            AND (a.expires_at IS NULL OR a.expires_at > ?6)
          ) AS recorded,
          (SELECT json_group_array(DISTINCT f.value->>'sha256') FROM json_each(?1) AS f WHERE NOT EXISTS
             (SELECT 1 FROM blobs AS b WHERE b.tenant = ?2 AND b.sha256 = f.value->>'sha256')) AS unknown,
          (SELECT json_group_object(scope, json_object('bytes', bytes, 'count', count)) FROM storage_totals
             WHERE scope IN (?4, ?5)) AS totals`,
     )
-    .bind(json, tenant, session, tenantScope(tenant), sessionScope(session))
+    .bind(json, tenant, session, tenantScope(tenant), sessionScope(session), new Date().toISOString())
     .first<{ recorded: string; unknown: string; totals: string }>();
   const totals: Record<string, { bytes: number; count: number }> = JSON.parse(row!.totals);
   return {
@@ -58,8 +59,8 @@ export interface RecordOptions {
 }
 
 /**
- * Records files whose content is stored, in one transaction. A file that was recorded before keeps its first record;
- * one whose content is gone, or that would break a quota, is left out.
+ * Records files whose content is stored, in one transaction. A file that was recorded before keeps its first record,
+ * unless that has expired; one whose content is gone, or that would break a quota, is left out.
  */
 export async function recordFiles(
   d1: D1Database,
@@ -68,6 +69,7 @@ export async function recordFiles(
   files: readonly IngestFile[],
 ): Promise<{ index: number; artifact: ArtifactRow }[]> {
   const now = Date.now();
+  const created = new Date(now).toISOString();
   const json = JSON.stringify(files.map((file) => ({ ...file, id: newId("art") })));
   const answers = await d1.batch([
     ...before,
@@ -89,22 +91,26 @@ export async function recordFiles(
         `INSERT OR IGNORE INTO artifacts
            (id, tenant, session_id, execution_id, name, size, mime, sha256, version, created_at, expires_at)
          SELECT f.value->>'id', ?2, ?3, ?4, f.value->>'name', b.size, f.value->>'mime', b.sha256, f.value->>'version', ?5, ?6
-         FROM json_each(?1) AS f CROSS JOIN blobs AS b ON b.tenant = ?2 AND b.sha256 = f.value->>'sha256' ORDER BY f.key`,
+         FROM json_each(?1) AS f CROSS JOIN blobs AS b ON b.tenant = ?2 AND b.sha256 = f.value->>'sha256'
+         WHERE true ORDER BY f.key
+         ON CONFLICT (session_id, name, sha256, version) DO UPDATE SET id = excluded.id, execution_id = excluded.execution_id,
+           created_at = excluded.created_at, expires_at = excluded.expires_at WHERE artifacts.expires_at <= excluded.created_at`,
       )
       .bind(
         json,
         tenant,
         session,
         execution,
-        new Date(now).toISOString(),
+        created,
         ttlMs === null ? null : new Date(now + ttlMs).toISOString(),
       ),
     d1
       .prepare(
         `SELECT f.key AS position, a.* FROM json_each(?1) AS f CROSS JOIN artifacts AS a ON a.session_id = ?2
-           AND a.name = f.value->>'name' AND a.sha256 = f.value->>'sha256' AND a.version = f.value->>'version'`,
+           AND a.name = f.value->>'name' AND a.sha256 = f.value->>'sha256' AND a.version = f.value->>'version'
+           AND (a.expires_at IS NULL OR a.expires_at > ?3)`,
       )
-      .bind(json, session),
+      .bind(json, session, created),
   ]);
   return (answers.at(-1)!.results as unknown as (ArtifactRow & { position: number })[]).map(
     ({ position, ...artifact }) => ({ index: position, artifact }),

@@ -35,7 +35,6 @@ const RETRY_MS = 5_000;
 const UNPROVEN_LIMIT = 16;
 const LANE_LIMIT_CHARS = 32 * 1024 * 1024;
 /** The standard code for "try again later". */
-const CLOSE_TRY_AGAIN = 1013;
 
 export interface Dispatch extends Envelope {
   readonly session: string;
@@ -182,7 +181,7 @@ export class HostObject extends DurableObject<Env> {
       const linked = linkedOf(other);
       if (other === socket || !linked) continue;
       // A daemon that dialled twice has not been superseded, and must not go.
-      if (linked.boot === frame.boot) other.close(CLOSE_TRY_AGAIN, "replaced by a newer connection");
+      if (linked.boot === frame.boot) other.close(CLOSE.tryAgain, "replaced by a newer connection");
       else other.close(CLOSE.superseded, "a newer daemon has this host id");
     }
     this.#calls.failAll();
@@ -227,7 +226,7 @@ export class HostObject extends DurableObject<Env> {
   /** What a lane cannot deliver must be reported again, and the daemon does that after each welcome. */
   async #lane(socket: WebSocket, session: string, weight: number, work: () => Promise<void>): Promise<void> {
     if (this.#lanes.full) {
-      socket.close(CLOSE_TRY_AGAIN, "too much waits");
+      socket.close(CLOSE.tryAgain, "too much waits");
       return;
     }
     try {
@@ -235,7 +234,7 @@ export class HostObject extends DurableObject<Env> {
     } catch (error) {
       console.error("frame not delivered", session, error);
       // A session that fails by itself would fail again, and the host's other sessions must not pay for it.
-      if (isTransient(error)) socket.close(CLOSE_TRY_AGAIN, "a session could not be reached");
+      if (isTransient(error)) socket.close(CLOSE.tryAgain, "a session could not be reached");
     }
   }
 
@@ -300,7 +299,7 @@ export class HostObject extends DurableObject<Env> {
     if (next.status !== meta.status) await this.#setStatus(next.status);
     else await this.#tellFleet({});
     if (next.status === "lost") {
-      this.#socket?.close(CLOSE_TRY_AGAIN, "the lease was lost");
+      this.#socket?.close(CLOSE.tryAgain, "the lease was lost");
       await this.#loseSessions();
     }
     if (next.checkAt !== null) await this.#checkAt(Math.max(next.checkAt, now + 10));
@@ -326,7 +325,7 @@ export class HostObject extends DurableObject<Env> {
     } catch (error) {
       console.error("fleet not told yet", host, error);
       // Capacity is not kept here, so the daemon must say it again.
-      if (news.capacity) this.#socket?.close(CLOSE_TRY_AGAIN, "the fleet could not be told");
+      if (news.capacity) this.#socket?.close(CLOSE.tryAgain, "the fleet could not be told");
     }
   }
 

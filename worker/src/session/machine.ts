@@ -53,6 +53,13 @@ export function expiresAt(times: Deadlines): number {
   );
 }
 
+export const TOUCH_MAX_MS = 60_000;
+
+/** How often whatever uses a session for long has to say so. */
+export function touchMs({ idle_ttl_s }: Pick<Deadlines, "idle_ttl_s">): number {
+  return Math.min(TOUCH_MAX_MS, idle_ttl_s * 500);
+}
+
 /** Why a ready session must stop now, or null. A running execution counts as use, but not against the lifetime. */
 export function reasonToStop(times: Deadlines, busy: boolean, now: number): "lifetime" | "idle" | null {
   if (now >= times.created_at + times.max_lifetime_s * 1000) return "lifetime";

@@ -25,7 +25,7 @@ import { executionSource, sessionSource } from "./events.ts";
 import { Executions, type ReportAnswer, type Submission } from "./executions.ts";
 import { Journal, type StoredRecord } from "./journal.ts";
 import { Lifecycle, type NewSession, SESSION_TOPIC } from "./lifecycle.ts";
-import { hasEnded } from "./machine.ts";
+import { hasEnded, TOUCH_MAX_MS, touchMs } from "./machine.ts";
 import { Outgoing } from "./outgoing.ts";
 import { type ContextRow, describe, Records, type SessionRecord } from "./record.ts";
 import { Signal } from "./signal.ts";
@@ -241,17 +241,23 @@ export class SessionObject extends DurableObject<Env> {
     });
   }
 
-  /** A question to the host that may simply fail. */
+  /** A question to the host that may simply fail. It is use of the session until it is answered. */
   async ask(method: string, params: Record<string, unknown>, timeoutMs?: number): Promise<Answer<unknown>> {
     return this.#whenRunning((session) => {
       this.#records.touch(Date.now());
-      return hostObject(this.env, session.host_id!).call(session.id, method, params, timeoutMs);
+      const asking = setInterval(() => void this.touch(), touchMs(session.spec));
+      return hostObject(this.env, session.host_id!)
+        .call(session.id, method, params, timeoutMs)
+        .finally(() => clearInterval(asking));
     });
   }
 
-  /** Bytes are on their way in or out: that is use, too. */
-  async touch(): Promise<void> {
-    if (this.#records.session?.state === "ready") this.#records.touch(Date.now());
+  /** Bytes are on their way in or out: that is use, too. Answers when to say so again, at the latest. */
+  async touch(): Promise<number> {
+    const { session } = this.#records;
+    if (session?.state !== "ready") return TOUCH_MAX_MS;
+    this.#records.touch(Date.now());
+    return touchMs(session.spec);
   }
 
   /** Where it runs, for whoever asks that host again and again. */

@@ -11,7 +11,8 @@ import { sessionObject } from "../rpc.ts";
 import { Joint, type Side, type TransferPlan } from "./joint.ts";
 
 const UNUSED_MS = 60_000;
-const TOUCH_MS = 60_000;
+/** Shorter transfers were use enough when they were asked for. */
+const TOUCH_FIRST_MS = 500;
 
 export class TransferObject extends DurableObject<Env> {
   readonly #joints = new Map<string, Joint>();
@@ -42,9 +43,9 @@ export class TransferObject extends DurableObject<Env> {
       return answer;
     }
     if (request.method === "PUT" && joint?.mayGive(side)) {
-      const touching = setInterval(() => void this.#touch(joint.plan), TOUCH_MS);
+      const release = this.#keepInUse(joint.plan);
       const answer = await joint.give(request);
-      clearInterval(touching);
+      release();
       this.#forget(grant, joint);
       return answer;
     }
@@ -52,8 +53,19 @@ export class TransferObject extends DurableObject<Env> {
     return new Response("No such transfer", { status: 404 });
   }
 
-  async #touch({ tenant, sessions }: TransferPlan): Promise<void> {
-    await Promise.all(sessions.map((id) => sessionObject(this.env, tenant, id).touch())).catch(() => {});
+  /** Until it is released. */
+  #keepInUse({ tenant, sessions }: TransferPlan): () => void {
+    let over = false;
+    const touch = async () => {
+      const touched = sessions.map((id) => sessionObject(this.env, tenant, id).touch());
+      const again = await Promise.all(touched).catch(() => [TOUCH_FIRST_MS]);
+      if (!over) timer = setTimeout(() => void touch(), Math.min(...again));
+    };
+    let timer = setTimeout(() => void touch(), TOUCH_FIRST_MS);
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
   }
 
   #end(grant: string, reason: string): void {
