@@ -300,6 +300,39 @@ print(h.hexdigest())`,
   await client.stop(session);
 });
 
+it("a file that changes while it is exported is refused with that reason, and exported when it rests", async () => {
+  const { id } = await client.create();
+  const writing = `import os, time
+open("/session/live", "wb").write(bytes(20_000_000))
+f = open("/session/live", "r+b")
+while not os.path.exists("/session/enough"): f.seek(0); f.write(os.urandom(8)); f.flush(); time.sleep(0.0005)`;
+  const { id: execution } = await client.start(id, writing);
+  const asked = { files: [{ source: "live" }] };
+  const run = () =>
+    client.ok<{ data: { ok: boolean; error?: { code: string; detail: string } }[] }>(
+      "POST",
+      `/v1/sessions/${id}/export`,
+      asked,
+    );
+  await eventually("the file is being written", 10_000, async () => {
+    const { status, body } = await client.call<{ size: number }>(
+      "GET",
+      `/v1/sessions/${id}/files/stat?path=live`,
+    );
+    return status === 200 && body.size === 20_000_000;
+  });
+  expect((await run()).data[0]).toMatchObject({
+    ok: false,
+    error: { code: "TRANSFER_FAILED", detail: expect.stringContaining("changed") },
+  });
+  await client.ok("POST", `/v1/sessions/${id}/files/mkdir`, { path: "enough" });
+  await eventually("the writer has ended", 10_000, async () => {
+    return (await client.execution(id, execution)).status === "ok";
+  });
+  expect((await run()).data[0]).toMatchObject({ ok: true });
+  await client.stop(id);
+});
+
 it("events name each artifact with a link before they finish", async () => {
   const session = (await client.create()).id;
   const events = [];

@@ -68,6 +68,19 @@ it("a daemon that is killed while it stages leaves the old bytes, and says what 
   });
 });
 
+it("one that is taken out while it is fetched is fetched no longer", async () => {
+  upstream.set("endless", stalled);
+  const waiting = datasets.stage({ id: "endless", source: "lake" });
+  await eventually("it is on its way", 5000, async () => (await datasets.find("endless")) !== undefined);
+  expect((await client.call("DELETE", `${datasets.path}/endless`)).status).toBe(204);
+  expect((await waiting).body).toMatchObject({
+    status: "FAILED",
+    error: { code: "DATASET_FAILED", detail: expect.stringContaining("taken out") },
+  });
+  expect(await datasets.find("endless")).toBeUndefined();
+  expect(left()).toEqual([]);
+});
+
 it("a full session refuses the dataset and goes on", async () => {
   upstream.set("huge", Buffer.alloc(20 * 1024 * 1024, 1));
   expect((await datasets.stage({ id: "huge", source: "lake" })).body).toMatchObject({

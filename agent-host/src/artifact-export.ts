@@ -78,7 +78,12 @@ export class ArtifactExport {
     const again = (offset: number, length: number) =>
       pieceFromGuest(session, { path: source, follow: true, offset, length });
     const content = small ? held : again;
-    return this.#push(session, { name: name ?? base, size: info.length, sha256, content });
+    return this.#push(session, { name: name ?? base, size: info.length, sha256, content }).catch((error) => {
+      // The second reading had another hash, which is all that the control plane can say.
+      if (error instanceof SandbarError && error.code === "VALIDATION_FAILED")
+        throw new SandbarError("TRANSFER_FAILED", "the file changed while it was read");
+      throw error;
+    });
   }
 
   /** An archive's length and hash are known only at its end, so it is written down first. */

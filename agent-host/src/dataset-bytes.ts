@@ -15,7 +15,8 @@ const ENDED_MS = 2_000;
 /** For whom they are. */
 export interface Receiver {
   readonly tenant: string;
-  ended(): boolean;
+  /** Why nobody waits for them any more; null as long as somebody does. */
+  ended(): SandbarError | null;
 }
 
 export class DatasetBytes {
@@ -48,7 +49,10 @@ export class DatasetBytes {
     const timeout_s = fetch?.timeout_s ?? GRANT_MS / 1000;
     const timeout = AbortSignal.timeout(timeout_s * 1000);
     const ended = new AbortController();
-    const watching = setInterval(() => receiver.ended() && ended.abort(), ENDED_MS);
+    const watching = setInterval(() => {
+      const reason = receiver.ended();
+      if (reason) ended.abort(reason);
+    }, ENDED_MS);
     const signal = AbortSignal.any([timeout, ended.signal]);
     try {
       const source = fetch
@@ -62,7 +66,7 @@ export class DatasetBytes {
         });
     } catch (error) {
       if (error instanceof SandbarError) throw error;
-      if (ended.signal.aborted) throw new SandbarError("SESSION_ENDED");
+      if (ended.signal.aborted) throw ended.signal.reason;
       if (timeout.aborted)
         throw new SandbarError("DATASET_FAILED", `the source took longer than ${timeout_s} s`);
       throw new SandbarError("DATASET_FAILED", `the bytes were cut off: ${(error as Error).message}`);

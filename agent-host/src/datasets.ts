@@ -44,6 +44,8 @@ const AGAIN = "again";
 interface Staging {
   readonly asked: string;
   readonly done: Promise<Dataset>;
+  /** The dataset is being taken out. */
+  unwanted: boolean;
 }
 
 export class Datasets {
@@ -157,7 +159,7 @@ export class Datasets {
     if (running) return running.done;
     const done = work().finally(() => this.#staging.delete(key));
     done.catch(() => {});
-    this.#staging.set(key, { asked, done });
+    this.#staging.set(key, { asked, done, unwanted: false });
     return done;
   }
 
@@ -206,8 +208,13 @@ export class Datasets {
 
   /** Into the sandbox. The caller releases the bytes. */
   async #bring(session: DatasetSession, call: DatasetStageCall, path: string): Promise<Cached> {
-    const { tenant } = session.row;
-    const bytes = await this.#bytes.get({ tenant, ended: () => session.terminal }, call);
+    const { tenant, id } = session.row;
+    const ended = () => {
+      if (session.terminal) return new SandbarError("SESSION_ENDED");
+      if (!this.#staging.get(`${id}/${call.file}`)?.unwanted) return null;
+      return new SandbarError("DATASET_FAILED", "it was taken out meanwhile");
+    };
+    const bytes = await this.#bytes.get({ tenant, ended }, call);
     try {
       const { size } = bytes;
       const written = await writeToGuest(session, { path, size, mkdirs: true }, bytes.open());
@@ -239,7 +246,11 @@ export class Datasets {
     const { journal } = this.#context;
     const found = journal.of(session.row.id).find((row) => row.id === id);
     if (!found) return { removed: false };
-    await this.#staging.get(`${session.row.id}/${found.file}`)?.done.catch(() => {});
+    const staging = this.#staging.get(`${session.row.id}/${found.file}`);
+    if (staging) {
+      staging.unwanted = true;
+      await staging.done.catch(() => {});
+    }
     await session.call("fs.remove", { path: `${DATASET_FOLDER}/${found.file}` }).catch((error) => {
       // The second: the folder itself is something else by now.
       if (!(error instanceof SandbarError && ["NOT_FOUND", "PATH_INVALID"].includes(error.code))) throw error;

@@ -190,5 +190,6 @@ def _mode_for(target: bytes, wanted) -> int:
 
 def _must_have_room(folder: bytes, size: int) -> None:
     room = os.statvfs(folder)
-    if size > room.f_bavail * room.f_frsize:
+    # Where the kernel shows files of its own there are no blocks at all; whoever writes there is told why not.
+    if room.f_blocks > 0 and size > room.f_bavail * room.f_frsize:
         raise CallError("STORAGE_FULL", "%d bytes do not fit; %d are free" % (size, room.f_bavail * room.f_frsize))
