@@ -1,6 +1,6 @@
 /** @module A disk is full, or has lost bytes that it had. */
 import { type ChildProcess, execFileSync } from "node:child_process";
-import { readdirSync, rmSync, truncateSync } from "node:fs";
+import { readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bytesOf, expectTrue, listed } from "./fixtures/artifacts.ts";
@@ -48,6 +48,32 @@ describe("bytes that the store has lost", () => {
       await expectTrue(await listed(client, session));
     },
   );
+});
+
+it("files that no object has, as uploads that were cut leave them, are removed after an hour", async () => {
+  const stack = await Stack.start();
+  try {
+    const client = stack.client();
+    const { id } = await client.create();
+    // Two in one object, one in its own.
+    const { artifacts } = await client.run(
+      id,
+      `for name in "ab": open(f"${A}/{name}", "w").write(name)\nopen("${A}/c", "wb").write(bytes(5_000_000))`,
+    );
+    const blobs = join(stack.home, "state/r2/sandbar-blobs/blobs");
+    await stack.killServer();
+    for (const name of ["old", ".old.tmp", "new"]) writeFileSync(join(blobs, name), "stray");
+    const hourAgo = Date.now() / 1000 - 3601;
+    for (const name of readdirSync(blobs))
+      if (name !== "new") utimesSync(join(blobs, name), hourAgo, hourAgo);
+    await stack.startServer();
+    expect(readdirSync(blobs)).toHaveLength(3);
+    expect(readdirSync(blobs)).toContain("new");
+    expect(artifacts).toHaveLength(3);
+    await expectTrue(await listed(client, id));
+  } finally {
+    await stack.close();
+  }
 });
 
 describe("a full disk", () => {

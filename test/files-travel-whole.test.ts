@@ -88,6 +88,8 @@ None`;
     expect(new Set(seen).size).toBe(660);
     expect(seen).toEqual([...seen].sort());
     expect((await files.list({ path: "many" })).data.length).toBe(60);
+    const wrong = await client.problem("GET", `/v1/sessions/${session}/files/list?path=many&cursor=!!!`);
+    expect([wrong.status, wrong.body.code]).toEqual([400, "VALIDATION_FAILED"]);
   });
 
   it("lists what is beside a folder that may not be looked into", async () => {

@@ -80,7 +80,7 @@ def _cursor(text) -> "list[bytes]":
     if not isinstance(text, str) or not text:
         return []
     try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).split(b"/")
+        return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True).split(b"/")
     except ValueError:
         raise CallError("VALIDATION_FAILED", "the cursor is not one of ours") from None
 

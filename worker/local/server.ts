@@ -10,6 +10,7 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { buildWorker } from "../build.ts";
 import { ensureAdminKey } from "./admin-key.ts";
 import { serveAsset } from "./assets.ts";
+import { sweepBlobs } from "./blob-sweep.ts";
 import { syncBlobs } from "./blob-sync.ts";
 import { applyMigrations } from "./migrations.ts";
 import { killStaleWorkerd, leashWorkerd, rememberWorkerd } from "./workerd-leash.ts";
@@ -17,6 +18,8 @@ import { readWranglerConfig } from "./wrangler-config.ts";
 
 const REPO = resolve(import.meta.dirname, "../..");
 const CRON_INTERVAL_MS = Number(process.env.SANDBAR_CRON_MS ?? 5 * 60_000);
+const SWEEP_INTERVAL_MS = 3600_000;
+const BUCKET = "sandbar-blobs";
 /** Miniflare's own port has its S3 endpoint, `/cdn-cgi/local/r2/s3`; any port unless presigned URLs must lead there. */
 const ENTRY_PORT = Number(process.env.SANDBAR_ENTRY_PORT ?? 0);
 
@@ -72,7 +75,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           // Cloudflare's limit of a request's body does not hold here.
           bindings: { ...config.vars, MAX_BODY_BYTES: "5000000000", ...options.vars },
           d1Databases: { DB: "sandbar" },
-          r2Buckets: { BLOBS: { id: "sandbar-blobs", ...s3Credentials(options.vars) } },
+          r2Buckets: { BLOBS: { id: BUCKET, ...s3Credentials(options.vars) } },
           durableObjects: Object.fromEntries(
             config.objects.map(({ name, className }) => [name, { className, useSQLite: true }]),
           ),
@@ -91,7 +94,11 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const keyFile = await ensureAdminKey(db, options.home);
   const direct = await miniflare.unsafeGetDirectURL("sandbar");
 
-  const endSync = syncBlobs(join(options.home, "state/r2/sandbar-blobs/blobs"));
+  const r2 = join(options.home, "state/r2");
+  const endSync = syncBlobs(join(r2, BUCKET, "blobs"));
+  const sweep = () => sweepBlobs(r2, BUCKET).catch((error) => console.error("could not sweep blobs", error));
+  await sweep();
+  const sweeping = setInterval(sweep, SWEEP_INTERVAL_MS);
   const cron = setInterval(async () => {
     const worker = (await miniflare.getWorker("sandbar")) as unknown as {
       scheduled(event: { cron: string; scheduledTime: Date }): Promise<unknown>;
@@ -108,6 +115,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     miniflare,
     async close() {
       clearInterval(cron);
+      clearInterval(sweeping);
       await miniflare.dispose();
       await endSync();
     },
