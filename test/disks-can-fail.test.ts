@@ -67,7 +67,7 @@ it("files that no object has, as uploads that were cut leave them, are removed a
     for (const name of readdirSync(blobs))
       if (name !== "new") utimesSync(join(blobs, name), hourAgo, hourAgo);
     await stack.startServer();
-    expect(readdirSync(blobs)).toHaveLength(3);
+    await eventually("the old ones are gone", 10_000, () => readdirSync(blobs).length === 3);
     expect(readdirSync(blobs)).toContain("new");
     expect(artifacts).toHaveLength(3);
     await expectTrue(await listed(client, id));

@@ -97,7 +97,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const r2 = join(options.home, "state/r2");
   const endSync = syncBlobs(join(r2, BUCKET, "blobs"));
   const sweep = () => sweepBlobs(r2, BUCKET).catch((error) => console.error("could not sweep blobs", error));
-  await sweep();
+  void sweep();
   const sweeping = setInterval(sweep, SWEEP_INTERVAL_MS);
   const cron = setInterval(async () => {
     const worker = (await miniflare.getWorker("sandbar")) as unknown as {
