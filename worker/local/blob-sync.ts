@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { mkdirSync, watch } from "node:fs";
+import { type FSWatcher, mkdirSync, watch } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -24,15 +24,22 @@ export function syncBlobs(folder: string): () => Promise<void> {
     syncing = null;
   }
 
-  const watcher = watch(folder, (_event, name) => {
+  const onChange = (_event: string, name: string | null) => {
     // Under a name with a dot it is not complete yet.
     if (name === null || name.startsWith(".")) return;
     written.add(name);
     syncing ??= syncAll();
-  });
-  watcher.on("error", (error) => console.error("blobs are not synced any more", error));
+  };
+  const onFailure = (error: unknown) => console.error("blobs are left to the kernel to sync", error);
+  let watcher: FSWatcher | null = null;
+  try {
+    watcher = watch(folder, onChange).on("error", onFailure);
+  } catch (error) {
+    // The machine may have no watch left; that is no reason not to serve.
+    onFailure(error);
+  }
   return async () => {
-    watcher.close();
+    watcher?.close();
     await syncing;
   };
 }
