@@ -174,6 +174,18 @@ const { sep } = await import("node:path");
     }
   });
 
+  it("prints on after an interrupt in the middle of printing, and after a write that failed", async () => {
+    expect((await interrupted("while (true) console.log('x'.repeat(1000))")).done.status).toBe("interrupted");
+    expect((await node("console.log('out')")).stdout).toBe("out\n");
+    await node(
+      "for (const fd of [1, 2]) require('fs').closeSync(fd); console.log('to nobody'); console.error('to nobody')",
+    );
+    expect(await node("console.log('out'); console.error('err')")).toMatchObject({
+      stdout: "out\n",
+      stderr: "err\n",
+    });
+  });
+
   it("is killed when it swallows the interrupt", async () => {
     const execution = box.start(
       "process.on('SIGINT', () => {}); console.log('on'); process.kill(process.pid, 'SIGSTOP')",

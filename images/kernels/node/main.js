@@ -116,6 +116,7 @@ async function run(request) {
   count++;
   const file = `cell-${count}.js`;
   if (request.pipes) pipes.take(request.pipes);
+  outputs.refresh();
   const saved = setEnv(request.env);
   if (request.stdin_given) freshStdin();
   const result = await new Promise((resolve) => {
