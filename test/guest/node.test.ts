@@ -106,6 +106,19 @@ const { sep } = await import("node:path");
     expect(await text("a")).toBe("10");
   });
 
+  it("never lets an error or an exit of an earlier cell end a later one", async () => {
+    const mark = box.messages.length;
+    await node(
+      "let fire; const left = new Promise((r) => { fire = r });" +
+        "left.then(() => { throw new Error('stale rejection') }); left.then(() => process.exit(7));" +
+        "const poll = setInterval(() => { if (globalThis.go) { clearInterval(poll); fire(); throw new Error('stale error') } }, 5); 0",
+    );
+    const ran = await node("globalThis.go = true; await new Promise((r) => setTimeout(r, 100)); 'mine'");
+    expect(ran).toMatchObject({ done: { status: "ok" }, error: null, results: [{ "text/plain": "'mine'" }] });
+    await box.until(() => box.lateText(mark).includes("stale rejection"));
+    expect(box.lateText(mark)).toContain("stale error");
+  });
+
   it("never lets a timer of an earlier cell print into a later one", async () => {
     const mark = box.messages.length;
     await node("globalThis.timer = setInterval(() => console.log('stale'), 5)");
