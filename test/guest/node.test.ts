@@ -199,6 +199,15 @@ const { sep } = await import("node:path");
     });
   });
 
+  it("dies of a signal to itself that leaves it unable to run code, and comes back fresh", async () => {
+    for (const signal of ["SIGINT", "SIGWINCH"]) {
+      const ran = await node(`process.kill(process.pid, '${signal}'); 1`);
+      expect([signal, ran.done.status]).toEqual([signal, "died"]);
+      expect(await text("1 + 1")).toBe("2");
+    }
+    await node("const a = 10");
+  });
+
   it("is killed when it swallows the interrupt", async () => {
     const execution = box.start(
       "process.on('SIGINT', () => {}); console.log('on'); process.kill(process.pid, 'SIGSTOP')",
