@@ -199,6 +199,8 @@ describe("processes outlive the request that started them", () => {
     expect([bad.status, bad.body.code]).toEqual([400, "VALIDATION_FAILED"]);
     const noTerminal = await client.problem("POST", `${path}/${id}/resize`, { cols: 80, rows: 24 });
     expect([noTerminal.status, noTerminal.body.code]).toEqual([409, "NOT_A_TERMINAL"]);
+    const both = await client.problem("POST", `${path}/${id}/stdin`, { data: "a", data_b64: "Yg==" });
+    expect([both.status, both.body.detail]).toEqual([400, "data_b64: give either data or data_b64"]);
     await client.ok("DELETE", `${path}/${id}`);
   });
 
