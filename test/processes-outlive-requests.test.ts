@@ -232,6 +232,12 @@ describe("processes outlive the request that started them", () => {
     expect((await follow(id)).at(-1)!.event).toBe("exit");
   });
 
+  it("ends a terminal's input also within a line", async () => {
+    const { id } = await start({ command: "cat >/dev/null; echo ended", pty: { cols: 80, rows: 24 } });
+    await write(id, "half a line", true);
+    expect(textOf(await follow(id))).toContain("ended");
+  });
+
   it("keeps characters whole and never breaks on bytes that are none", async () => {
     const { id } = await start({
       argv: [
