@@ -269,4 +269,13 @@ describe("processes outlive the request that started them", () => {
     expect((await get(id)).status).toBe("running");
     await client.ok("DELETE", `${path}/${id}`);
   });
+
+  it("says that it ended with its session", async () => {
+    const { id } = await start({ command: "echo up; sleep 60" });
+    const events = await follow(id, undefined, ({ event }) => {
+      if (event === "stdout") client.stop(session);
+      return event === "exit";
+    });
+    expect(events.at(-1)!.data).toMatchObject({ exit_code: null, reason: "SESSION_ENDED" });
+  });
 });
