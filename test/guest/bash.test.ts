@@ -157,6 +157,12 @@ describe("a bash kernel", () => {
     expect((await bash("kill -TERM $$; echo after; trap - TERM")).stdout).toBe("caught\nafter\n");
   });
 
+  it("refuses to list its state, and keeps it", async () => {
+    await bash("V=kept");
+    expect(await box.call("state", { context: "bash" })).toMatchObject({ code: "VALIDATION_FAILED" });
+    expect((await bash('echo "$V"')).stdout).toBe("kept\n");
+  });
+
   it("hides its control socket from child processes", async () => {
     expect((await bash("ls -l /proc/self/fd | grep -c socket")).stdout).toBe("0\n");
   });
