@@ -140,6 +140,8 @@ describe("ports reach servers in the session", () => {
     expect(closed.body.hint).toContain("127.0.0.1");
     const hungUp = await client.problem("GET", `${base}/hangup`);
     expect([hungUp.status, hungUp.body.code]).toEqual([502, "PORT_CLOSED"]);
+    const switched = await client.problem("GET", `${base}/switch`);
+    expect([switched.status, switched.body.code]).toEqual([502, "PORT_CLOSED"]);
     await expect(fetchPort("/half").then(({ body }) => body.text())).rejects.toThrow();
     expect((await client.problem("GET", `/v1/sessions/${session}/ports/99999/`)).status).toBe(400);
   });

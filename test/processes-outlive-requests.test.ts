@@ -199,6 +199,8 @@ describe("processes outlive the request that started them", () => {
     expect([bad.status, bad.body.code]).toEqual([400, "VALIDATION_FAILED"]);
     const noTerminal = await client.problem("POST", `${path}/${id}/resize`, { cols: 80, rows: 24 });
     expect([noTerminal.status, noTerminal.body.code]).toEqual([409, "NOT_A_TERMINAL"]);
+    const both = await client.problem("POST", `${path}/${id}/stdin`, { data: "a", data_b64: "Yg==" });
+    expect([both.status, both.body.detail]).toEqual([400, "data_b64: give either data or data_b64"]);
     await client.ok("DELETE", `${path}/${id}`);
   });
 
@@ -228,6 +230,12 @@ describe("processes outlive the request that started them", () => {
     await follow(id, undefined, shows("status 130"));
     await client.ok("POST", `${path}/${id}/stdin`, { eof: true });
     expect((await follow(id)).at(-1)!.event).toBe("exit");
+  });
+
+  it("ends a terminal's input also within a line", async () => {
+    const { id } = await start({ command: "cat >/dev/null; echo ended", pty: { cols: 80, rows: 24 } });
+    await write(id, "half a line", true);
+    expect(textOf(await follow(id))).toContain("ended");
   });
 
   it("keeps characters whole and never breaks on bytes that are none", async () => {
@@ -260,5 +268,14 @@ describe("processes outlive the request that started them", () => {
     }
     expect((await get(id)).status).toBe("running");
     await client.ok("DELETE", `${path}/${id}`);
+  });
+
+  it("says that it ended with its session", async () => {
+    const { id } = await start({ command: "echo up; sleep 60" });
+    const events = await follow(id, undefined, ({ event }) => {
+      if (event === "stdout") client.stop(session);
+      return event === "exit";
+    });
+    expect(events.at(-1)!.data).toMatchObject({ exit_code: null, reason: "SESSION_ENDED" });
   });
 });

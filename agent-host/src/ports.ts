@@ -62,6 +62,8 @@ async function requestHttp(
   const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
     request.once("response", resolve);
     request.once("error", (error) => reject(silent(port, error)));
+    // Without an error: an upgrade that nobody asked for.
+    request.once("close", () => reject(silent(port, new Error("the connection was closed"))));
   });
   request.on("error", () => {});
   if (body === null) request.end();

@@ -1,5 +1,6 @@
 """Questions that may simply fail. Add a method: a function of (guest, params, reply) in METHODS."""
 
+import languages
 import limits
 from wire_json import dumps, encode
 
@@ -60,6 +61,8 @@ def state(guest, params: dict, reply) -> None:
     context = guest.contexts.get(params.get("context"))
     if context is None:
         raise CallError("UNKNOWN_CONTEXT", "no such context")
+    if not languages.LANGUAGES[context.language].answers:
+        raise CallError("VALIDATION_FAILED", "a %s context cannot list its variables" % context.language)
     if not context.idle():
         raise CallError("BUSY", "the kernel is busy")
     timeout_s = min(30_000, max(10, int(params.get("timeout_ms", STATE_TIMEOUT_MS)))) / 1000

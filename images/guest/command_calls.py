@@ -41,8 +41,9 @@ def stdin(guest, params: dict, reply) -> None:
             raise CallError("RATE_LIMITED", "the process does not read: %d bytes wait" % command.input.waiting)
         command.input.write(data)
         if params.get("eof") is True:
-            # A terminal has no end of its own; its line discipline makes one of this character.
-            command.input.write(b"\x04") if command.size else command.input.end()
+            # A terminal has no end of its own; its line discipline makes one of this character, at the start of a line.
+            within_line = data != b"" and data[-1:] not in (b"\n", b"\r")
+            command.input.write(b"\x04\x04" if within_line else b"\x04") if command.size else command.input.end()
     reply({})
 
 

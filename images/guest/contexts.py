@@ -99,7 +99,7 @@ class Context:
 
     def enter(self, folder: str, timeout_s: float, on_answer) -> None:
         """Another folder is now where the kernel was started."""
-        if languages.LANGUAGES[self.language].takes_folder and self.idle():
+        if languages.LANGUAGES[self.language].answers and self.idle():
             self.ask({"op": "enter", "folder": folder}, timeout_s, on_answer)
         else:
             self.restart()

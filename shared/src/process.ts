@@ -55,14 +55,19 @@ export const ProcessSchema = z.object({
 });
 export type Process = z.infer<typeof ProcessSchema>;
 
-export const ProcessStdinSchema = z.strictObject({
-  data: wellFormed(z.string().max(PROCESS_STDIN_LIMIT_BYTES)).optional(),
-  data_b64: z
-    .base64()
-    .max(PROCESS_STDIN_LIMIT_BYTES * 2)
-    .optional(),
-  eof: z.boolean().optional(),
-});
+export const ProcessStdinSchema = z
+  .strictObject({
+    data: wellFormed(z.string().max(PROCESS_STDIN_LIMIT_BYTES)).optional(),
+    data_b64: z
+      .base64()
+      .max(PROCESS_STDIN_LIMIT_BYTES * 2)
+      .optional(),
+    eof: z.boolean().optional(),
+  })
+  .refine(({ data, data_b64 }) => data === undefined || data_b64 === undefined, {
+    message: "give either data or data_b64",
+    path: ["data_b64"],
+  });
 
 export const ProcessSignalSchema = z.strictObject({
   signal: z

@@ -143,6 +143,26 @@ describe("a bash kernel", () => {
     expect((await bash("(trap 'echo sub' EXIT; echo in); exit 0")).stdout).toBe("in\nsub\n");
   });
 
+  it("says that a signal ended the snippet, and keeps everything", async () => {
+    for (const [signal, code] of [
+      ["TERM", 143],
+      ["HUP", 129],
+      ["USR1", 138],
+    ]) {
+      const ran = await bash(`V=${signal}; echo before; kill -${signal} $$; echo after`);
+      expect(ran).toMatchObject({ stdout: "before\n", done: { status: "error", exit_code: code } });
+      expect((await bash('echo "$V"')).stdout).toBe(`${signal}\n`);
+    }
+    await bash("trap 'echo caught' TERM");
+    expect((await bash("kill -TERM $$; echo after; trap - TERM")).stdout).toBe("caught\nafter\n");
+  });
+
+  it("refuses to list its state, and keeps it", async () => {
+    await bash("V=kept");
+    expect(await box.call("state", { context: "bash" })).toMatchObject({ code: "VALIDATION_FAILED" });
+    expect((await bash('echo "$V"')).stdout).toBe("kept\n");
+  });
+
   it("hides its control socket from child processes", async () => {
     expect((await bash("ls -l /proc/self/fd | grep -c socket")).stdout).toBe("0\n");
   });

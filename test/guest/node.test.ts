@@ -106,6 +106,19 @@ const { sep } = await import("node:path");
     expect(await text("a")).toBe("10");
   });
 
+  it("never lets an error or an exit of an earlier cell end a later one", async () => {
+    const mark = box.messages.length;
+    await node(
+      "let fire; const left = new Promise((r) => { fire = r });" +
+        "left.then(() => { throw new Error('stale rejection') }); left.then(() => process.exit(7));" +
+        "const poll = setInterval(() => { if (globalThis.go) { clearInterval(poll); fire(); throw new Error('stale error') } }, 5); 0",
+    );
+    const ran = await node("globalThis.go = true; await new Promise((r) => setTimeout(r, 100)); 'mine'");
+    expect(ran).toMatchObject({ done: { status: "ok" }, error: null, results: [{ "text/plain": "'mine'" }] });
+    await box.until(() => box.lateText(mark).includes("stale rejection"));
+    expect(box.lateText(mark)).toContain("stale error");
+  });
+
   it("never lets a timer of an earlier cell print into a later one", async () => {
     const mark = box.messages.length;
     await node("globalThis.timer = setInterval(() => console.log('stale'), 5)");
@@ -172,6 +185,27 @@ const { sep } = await import("node:path");
       expect([code, ran.done.status]).toEqual([code, "interrupted"]);
       expect(await text("a")).toBe("10");
     }
+  });
+
+  it("prints on after an interrupt in the middle of printing, and after a write that failed", async () => {
+    expect((await interrupted("while (true) console.log('x'.repeat(1000))")).done.status).toBe("interrupted");
+    expect((await node("console.log('out')")).stdout).toBe("out\n");
+    await node(
+      "for (const fd of [1, 2]) require('fs').closeSync(fd); console.log('to nobody'); console.error('to nobody')",
+    );
+    expect(await node("console.log('out'); console.error('err')")).toMatchObject({
+      stdout: "out\n",
+      stderr: "err\n",
+    });
+  });
+
+  it("dies of a signal to itself that leaves it unable to run code, and comes back fresh", async () => {
+    for (const signal of ["SIGINT", "SIGWINCH"]) {
+      const ran = await node(`process.kill(process.pid, '${signal}'); 1`);
+      expect([signal, ran.done.status]).toEqual([signal, "died"]);
+      expect(await text("1 + 1")).toBe("2");
+    }
+    await node("const a = 10");
   });
 
   it("is killed when it swallows the interrupt", async () => {

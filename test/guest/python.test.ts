@@ -169,6 +169,22 @@ Rich()`);
     expect(syntax.stderr).toBe("");
   });
 
+  it("prints the tracebacks that do not end the cell", async () => {
+    const hidden = await box.run(
+      "class Hidden:\n    def __repr__(self): raise ValueError('not to be seen')\ndisplay(Hidden())\nHidden()",
+    );
+    expect(hidden).toMatchObject({ done: { status: "ok" }, error: null });
+    expect(hidden.stderr.match(/ValueError: not to be seen/g)).toHaveLength(2);
+    await box.run("open('/tmp/bad.py', 'w').write('def f():\\n    1 / 0\\nf()\\n')");
+    expect((await box.run("%run /tmp/bad.py")).stderr).toMatch(
+      /bad\.py[\s\S]*ZeroDivisionError: division by zero\n/,
+    );
+    const both = await box.run("%run /tmp/bad.py\nraise KeyError('mine')");
+    expect(both).toMatchObject({ done: { status: "error" }, error: { name: "KeyError" } });
+    expect(both.stderr).toContain("ZeroDivisionError");
+    expect(both.stderr).not.toContain("KeyError");
+  });
+
   it("treats exit() as the end of the code, not of the kernel", async () => {
     await box.run("kept = 1");
     expect((await box.run("exit()\nprint('no')")).done).toMatchObject({ status: "ok", exit_code: 0 });

@@ -23,6 +23,11 @@ describe("an R kernel", () => {
     expect(ran.done).toMatchObject({ status: "ok", exit_code: null });
   });
 
+  it("takes lines that end as on Windows", async () => {
+    const ran = await r("v <- c(\r\n  1,\r\n  2)\r\ncat(nchar('a\r\nb'))\r\nsum(v)\r\n");
+    expect(ran).toMatchObject({ stdout: "3", error: null, results: [{ "text/plain": "[1] 3" }] });
+  });
+
   it("streams output, messages and warnings while the code runs", async () => {
     const ran = await r(
       "for (i in 1:3) { cat('tick', i, '\\n'); Sys.sleep(0.05) }\nmessage('note')\nwarning('careful')\nlog(-1)",

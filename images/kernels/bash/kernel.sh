@@ -122,6 +122,11 @@ trap() {
 }
 
 builtin trap '' INT
+# Otherwise bash would run the EXIT trap with the status of the last command: a success, as if the snippet had come to its end.
+for __sb_trap in HUP ALRM TERM USR1 USR2; do
+  builtin trap "{ builtin exit $((128 + $(builtin kill -l $__sb_trap))); } 2>/dev/null" "$__sb_trap"
+done
+__sb_trap=
 if [[ -f $__sb_state ]]; then
   # At top level: in a function `declare` would make everything local.
   . "$__sb_state" 2>/dev/null

@@ -4,6 +4,7 @@
 const inspector = require("node:inspector");
 const vm = require("node:vm");
 
+const { kill } = process;
 const session = new inspector.Session();
 session.connect();
 
@@ -45,11 +46,18 @@ class Thrown {
   }
 }
 
+/** A process that signals itself runs Node's exit hooks first, and with them goes the inspector: nothing more can be evaluated. */
+function leaveIfBroken() {
+  const { error } = post("Runtime.evaluate", { expression: "0" }) ?? {};
+  // An exit would wait for the watcher, which waits for the inspector.
+  if (error?.message.includes("Cannot find context")) kill(process.pid, "SIGKILL");
+}
+
 let pending;
 function begin() {
   const { expression, settle } = pending;
   session.post("Runtime.evaluate", { expression, replMode: true, userGesture: false }, (error, result) => {
-    // The inspector's only error here: SIGINT, or the watcher, ended the code.
+    // SIGINT, or the watcher, ended the code.
     if (error) settle({ interrupted: true });
     else if (result.exceptionDetails) {
       const { exceptionDetails } = result;
@@ -67,7 +75,11 @@ Object.defineProperty(globalThis, "__sandbar_begin", { value: begin, enumerable:
 
 /** Runs what is synchronous at once, interruptible by SIGINT; the promise is for what is not. */
 function evaluate(expression) {
-  return new Promise((resolve, reject) => {
+  return new Promise((settled, reject) => {
+    const resolve = (outcome) => {
+      if (outcome.interrupted) leaveIfBroken();
+      settled(outcome);
+    };
     let early = null;
     let settle = (outcome) => {
       early = outcome;

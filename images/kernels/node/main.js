@@ -69,10 +69,15 @@ const canRequireModules = process.features.require_module === true;
 const loadExpression = (specifier) =>
   canRequireModules ? `__sandbar_load(${specifier})` : `await __sandbar_import(${specifier})`;
 
-outputs.install((name, chunk) => {
+/** Whether what happens now is the running execution's doing, not of one that left a timer or a promise behind. */
+function isCurrent() {
   const from = owner.getStore();
+  return current !== null && (from === undefined || from === current.id);
+}
+
+outputs.install((name, chunk) => {
   // Between executions too: the guest may already have handed the pipe to the next one.
-  if (current !== null && (from === undefined || from === current.id)) return false;
+  if (isCurrent()) return false;
   channel.send({ op: "late", stream: name, text: chunk.toString() });
   return true;
 });
@@ -98,7 +103,7 @@ function publish(data, last = false) {
 // What nobody caught.
 
 function onUncaught(error) {
-  if (current === null) {
+  if (!isCurrent()) {
     if (!(error instanceof Exit)) process.stderr.write(`Uncaught ${describe(error).traceback}\n`);
   } else if (error instanceof Exit) current.finish({ exit: error.code });
   else current.uncaught.push(error);
@@ -116,6 +121,7 @@ async function run(request) {
   count++;
   const file = `cell-${count}.js`;
   if (request.pipes) pipes.take(request.pipes);
+  outputs.refresh();
   const saved = setEnv(request.env);
   if (request.stdin_given) freshStdin();
   const result = await new Promise((resolve) => {

@@ -44,6 +44,8 @@ class Output extends Writable {
   }
 }
 
+const streams = [];
+
 /** `divert` says whether it has taken the text: an earlier cell's timers and promises must not print into a later one. */
 function install(divert) {
   for (const [fd, name] of [
@@ -52,9 +54,15 @@ function install(divert) {
   ]) {
     const stream = new Output(fd, name, divert);
     stream.end = () => stream;
+    streams.push(stream);
     stream.on("error", () => {});
     Object.defineProperty(process, name, { configurable: true, enumerable: true, get: () => stream });
   }
 }
 
-module.exports = { install };
+/** An interrupt in the middle of a write, or a write that failed, would leave a stream that takes nothing more. */
+function refresh() {
+  for (const stream of streams) Writable.call(stream, { emitClose: false });
+}
+
+module.exports = { install, refresh };

@@ -33,7 +33,7 @@ run <- function(request) {
   interrupted <- FALSE
   tryCatch(
     allowInterrupts(evaluate::evaluate(
-      request$code, envir = globalenv(), stop_on_error = 1L, keep_warning = TRUE, keep_message = TRUE,
+      gsub("\r\n", "\n", request$code, fixed = TRUE), envir = globalenv(), stop_on_error = 1L, keep_warning = TRUE, keep_message = TRUE,
       new_device = TRUE, output_handler = handler
     )),
     interrupt = function(condition) interrupted <<- TRUE,

@@ -19,7 +19,7 @@ const POLL_LIMIT = 900;
 
 export interface ProcessReader {
   output(after: number, waitMs: number): Promise<Answer<ProcessOutput>>;
-  /** Whether the session lives, asked when its host does not answer. */
+  /** Whether the session lives, asked when its host does not answer or says that it cannot. */
   alive(): Promise<boolean>;
 }
 
@@ -43,11 +43,13 @@ export function processEvents(
     const answer = ready ? { value: ready } : await reader.output(cursor, WAIT_MS);
     ready = null;
     if ("failure" in answer) {
-      if (ERRORS[answer.failure.code].retryable && (await reader.alive())) {
+      const alive = await reader.alive();
+      if (alive && ERRORS[answer.failure.code].retryable) {
         await sleep(RETRY_MS);
         return { text: ": waiting for the host\n\n", done: false };
       }
-      const gone = { exit_code: null, signal: null, oom_killed: false, reason: answer.failure.code };
+      const reason = alive ? answer.failure.code : "SESSION_ENDED";
+      const gone = { exit_code: null, signal: null, oom_killed: false, reason };
       return { text: sseEvent(cursor + 1, "exit", gone), done: true };
     }
     const { text, done } = written(answer.value, cursor);

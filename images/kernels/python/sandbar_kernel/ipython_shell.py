@@ -118,7 +118,14 @@ class _Shell(InteractiveShell):
         return super().should_run_async(raw_cell, transformed_cell=transformed_cell, **kwargs)
 
     def _showtraceback(self, etype, evalue, stb):
+        self.sandbar_print_traceback()
         self.sandbar_traceback = "\n".join(stb) if isinstance(stb, list) else str(stb)
+
+    def sandbar_print_traceback(self):
+        """One that does not end the cell: of `%run`, `%tb`, or a value that cannot be shown."""
+        if self.sandbar_traceback is not None:
+            print(self.sandbar_traceback, file=sys.stderr)
+            self.sandbar_traceback = None
 
     def showtraceback(self, exc_tuple=None, *args, **kwargs):
         try:
@@ -203,6 +210,7 @@ class IPythonShell:
             else:
                 coroutine.close()
         if failure is None:
+            shell.sandbar_print_traceback()
             return "ok", None, None
         if isinstance(failure, _KeyboardInterrupt):
             return "interrupted", self._error(failure), None
