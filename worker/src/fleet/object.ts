@@ -151,6 +151,7 @@ export class FleetObject extends DurableObject<Env> {
     if (limit > 0 && n >= limit)
       return refuse("SESSION_LIMIT", `The tenant has ${n} of ${limit} sessions`, { retry_after_s: 5 });
     const placement = place(this.#rows().map(toCandidate), wanted);
+    if ("never" in placement) return refuse("LIMIT_EXCEEDED", placement.reason);
     if ("reason" in placement) return refuse("NO_HOST_AVAILABLE", placement.reason, { retry_after_s: 5 });
     this.#sql.exec(
       "INSERT INTO reservations VALUES (?, ?, ?, ?)",

@@ -35,6 +35,7 @@ describe("placement", () => {
     });
     expect(place([host("a", { sessions: 10 })], need)).toEqual({ reason: "Every host is full" });
     expect(place([host("a", { reserved_mb: 8_000 })], need)).toEqual({ reason: "Every host is full" });
+    expect(place([host("a")], { ...need, memory_mb: 100_000 })).toMatchObject({ never: true });
   });
 
   it("needs no particular runtime for bash and for images of the caller's own", () => {

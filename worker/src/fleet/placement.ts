@@ -24,10 +24,16 @@ export interface Placement {
   readonly memory_mb: number;
 }
 
+export interface Refusal {
+  readonly reason: string;
+  /** No session that ends makes room enough. */
+  readonly never?: true;
+}
+
 const FALLBACK_MEMORY_MB = 1024;
 
 /** The least loaded host that fits, or in words why none does. */
-export function place(hosts: readonly Candidate[], need: Need): Placement | { reason: string } {
+export function place(hosts: readonly Candidate[], need: Need): Placement | Refusal {
   if (need.host) return placeOn(hosts, need, need.host);
   if (hosts.length === 0) return { reason: "No host has joined" };
   const online = hosts.filter((host) => host.status === "online");
@@ -36,6 +42,12 @@ export function place(hosts: readonly Candidate[], need: Need): Placement | { re
   if (open.length === 0) return { reason: "Every online host is cordoned" };
   const able = open.filter((host) => canRun(host, need));
   if (able.length === 0) return { reason: `No host has the runtime ${need.runtime} ready` };
+  const most = Math.max(...able.map((host) => host.capacity!.memory_mb));
+  if (need.memory_mb !== null && need.memory_mb > most)
+    return {
+      reason: `limits.memory_mb is ${need.memory_mb}, and no host has more than ${most}`,
+      never: true,
+    };
   const fitting = able.filter((host) => fits(host, need));
   if (fitting.length === 0) return { reason: "Every host is full" };
   const best = fitting.reduce((a, b) => (compareLoad(a, b, need) <= 0 ? a : b));
@@ -43,12 +55,15 @@ export function place(hosts: readonly Candidate[], need: Need): Placement | { re
 }
 
 /** Volumes cannot move, so neither can sessions that mount them. */
-function placeOn(hosts: readonly Candidate[], need: Need, id: string): Placement | { reason: string } {
+function placeOn(hosts: readonly Candidate[], need: Need, id: string): Placement | Refusal {
   const host = hosts.find((candidate) => candidate.id === id);
   const { host: _, ...rest } = need;
-  const placed = host ? place([host], rest) : { reason: "It was removed" };
+  const placed: Placement | Refusal = host ? place([host], rest) : { reason: "It was removed" };
   return "reason" in placed
-    ? { reason: `The session's volume lies on the host ${id}, which cannot take it: ${placed.reason}` }
+    ? {
+        ...placed,
+        reason: `The session's volume lies on the host ${id}, which cannot take it: ${placed.reason}`,
+      }
     : placed;
 }
 
