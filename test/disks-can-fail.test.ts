@@ -85,10 +85,7 @@ describe("a full disk", () => {
     client = stack.client();
     state = join(stack.home, "state");
     await stack.killServer();
-    const copy = `${state}.before`;
-    execFileSync("cp", ["-a", state, copy]);
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", state]);
-    execFileSync("cp", ["-a", `${copy}/.`, state]);
+    moveToDisk(state, "64m");
     await stack.startServer();
   });
   afterAll(() => stack?.close());
@@ -146,10 +143,7 @@ describe("a host's full disk", () => {
     client = stack.client();
     journal = join(stack.home, "host");
     await stack.killAgent("SIGTERM");
-    const copy = `${journal}.before`;
-    execFileSync("cp", ["-a", journal, copy]);
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", journal]);
-    execFileSync("cp", ["-a", `${copy}/.`, journal]);
+    moveToDisk(journal, "16m");
     daemon = await stack.startAgent();
   });
   afterAll(() => stack?.close());
@@ -188,6 +182,14 @@ print(x)`,
     await client.stop(id);
   });
 });
+
+/** Onto a disk of its own, of this size. */
+function moveToDisk(folder: string, size: string): void {
+  const copy = `${folder}.before`;
+  execFileSync("cp", ["-a", folder, copy]);
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder]);
+  execFileSync("cp", ["-a", `${copy}/.`, folder]);
+}
 
 function fillUp(folder: string): void {
   // It ends with an error, when there is no room any more.

@@ -202,7 +202,7 @@ def _listing(folder: bytes):
             with os.scandir(ROOT + b"/" + folder if fd is None else fd) as listing:
                 for item in listing:
                     name = os.fsencode(item.name)
-                    if name.startswith(paths.PART_PREFIX) and name.endswith(paths.PART_SUFFIX):
+                    if paths.is_part(name):
                         continue
                     try:
                         yield name, item.stat(follow_symlinks=False)

@@ -66,6 +66,10 @@ def part_name() -> bytes:
     return PART_PREFIX + os.urandom(8).hex().encode() + PART_SUFFIX
 
 
+def is_part(name: bytes) -> bool:
+    return name.startswith(PART_PREFIX) and name.endswith(PART_SUFFIX)
+
+
 def kind_of(mode: int) -> str:
     if stat.S_ISREG(mode):
         return "file"

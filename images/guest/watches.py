@@ -56,10 +56,6 @@ def watch(dialer: Dialer, params: dict, answer) -> dict:
             inotify.close()
 
 
-def _on_its_way(name: bytes) -> bool:
-    return name.startswith(paths.PART_PREFIX) and name.endswith(paths.PART_SUFFIX)
-
-
 def change(kind: str, path: bytes, directory: bool) -> dict:
     return {"type": kind, **paths.named(path), "directory": directory}
 
@@ -111,7 +107,7 @@ class Inotify:
             try:
                 with os.scandir(path) as found:
                     for entry in found:
-                        if _on_its_way(entry.name):
+                        if paths.is_part(entry.name):
                             continue
                         inner = shown + b"/" + entry.name if shown else entry.name
                         folder = entry.is_dir(follow_symlinks=False)
@@ -161,7 +157,7 @@ class Inotify:
                 self.over = True
                 yield change("deleted", b"", True)
             return
-        if _on_its_way(name):
+        if paths.is_part(name):
             return
         path = below + b"/" + name if below else name
         folder = bool(mask & IN_ISDIR)
@@ -214,7 +210,7 @@ class Poll:
             except OSError:
                 continue
             for name in names:
-                if _on_its_way(name):
+                if paths.is_part(name):
                     continue
                 path = below + b"/" + name if below else name
                 try:
