@@ -10,6 +10,7 @@ export default defineConfig({
           name: "unit",
           include: ["{shared,worker,agent-host,sdk}/{src,local,setup,deploy}/**/*.test.ts"],
           exclude,
+          testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -25,8 +26,9 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           // What needs its second attempt is listed as flaky at the end of the run.
           retry: 1,
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          // For a busy machine: nothing is lost by waiting for what comes anyway.
+          testTimeout: 120_000,
+          hookTimeout: 240_000,
         },
       },
     ],

@@ -41,7 +41,9 @@ export function referenceOf(api: OpenApi): string {
     "",
     "Written from `/openapi.json` of a running Sandbar by `npm test -- test/examples-docs.test.ts -u`; `/docs` shows the same with a form to try it.",
     "Send `Authorization: Bearer <api key>`. Times are RFC 3339 in UTC, sizes bytes. Every refusal is a [Problem](#problem), whose `code` stands in",
-    "[troubleshooting](troubleshooting.md). Lists take `?limit=&cursor=` and answer `{data, next_cursor}`. A `?` marks what may be left out.",
+    "[troubleshooting](troubleshooting.md). What is refused without its body (401, 403, 404, 405, 413 by its length) is answered before the body has come.",
+    "Only what is no HTTP request (an unknown method such as `get` or `LINK`, a `Content-Length` that is no number) is refused by workerd or Cloudflare itself, as plain text.",
+    "Lists take `?limit=&cursor=` and answer `{data, next_cursor}`. A `?` marks what may be left out.",
     "",
     `Routes: ${[...byTag.keys()].map((tag) => `[${tag}](#${tag})`).join(" · ")}. Types: ${Object.keys(
       api.components.schemas,
@@ -99,6 +101,7 @@ const nameOf = (ref: string) => ref.slice(ref.lastIndexOf("/") + 1);
 /** The schema as a TypeScript type. */
 function typeOf(schema: Schema, indent: string): string {
   if (schema.$ref) return nameOf(schema.$ref);
+  if (schema.type === "null") return "null";
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) {
     const codes = schema.enum.length > LONGEST_CHOICE;

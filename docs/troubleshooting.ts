@@ -5,13 +5,17 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   VALIDATION_FAILED:
     "`errors` lists every wrong field as `{path, message}`. Unknown fields are refused too, so a typing error in a name is found. [The reference](reference.md) has the fields of every route.",
   PATH_INVALID:
-    "`..` may not lead out of the session. A name that is not UTF-8 goes into `path_b64` instead of `path` ([files](files.md)).",
+    "`..` in a relative path may not lead out of `/session`; for what is elsewhere in the sandbox give an absolute path. A name that is not UTF-8 goes into `path_b64` instead of `path` ([files](files.md)).",
   UNAUTHENTICATED:
     "`sandbar doctor` says which key is used, where it came from and whether the server takes it. A key can also have expired or been revoked: `sandbar keys list`. Keys of one Sandbar mean nothing to another.",
   ENROLLMENT_INVALID:
     "`sandbar hosts enroll` makes a new token; use it with `agent-host join` within 15 minutes.",
   FORBIDDEN:
-    "Scopes are `agent` (sessions and all that is in them), `operator` (hosts, dataset sources, metrics) and `admin` (keys). `sandbar keys create <name> --scopes agent` makes a key.",
+    "Scopes are `agent` (sessions and all that is in them), `operator` (hosts, dataset sources, metrics, and nothing of a session) and `admin` (keys, and all of these). `sandbar keys create <name> --scopes agent` makes a key.",
+  ORIGIN_NOT_ALLOWED:
+    "A browser says which page asks. Pages of the server's own origin may, others only when they are listed ([MCP](mcp.md#safety)).",
+  HOST_NAME_NOT_ALLOWED:
+    "Whoever owns a name can point it at your machine, so plain HTTP is for addresses and `localhost` ([MCP](mcp.md#safety)). Behind a proxy that ends TLS, list the proxy's name.",
   IMAGE_NOT_ALLOWED:
     "On the host, `SANDBAR_ALLOWED_IMAGES=sandbar/*,registry.example.com/team/*` and a restart of agent-host; running sessions go on.",
   SOURCE_NOT_ALLOWED:
@@ -22,6 +26,8 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
     "All tools of one agent must ask for the same kind of session: give them the same `session` options (`makeSandboxTools` does), or delete the session and create it anew.",
   IDEMPOTENCY_CONFLICT:
     "A retry must send the same body. The SDKs make a key for each call; set one only when you want to find an execution again.",
+  REQUEST_TIMEOUT:
+    "A JSON body may pause for `BODY_IDLE_MS` (30 s) and must not come slower than 16 KiB/s; an upload may pause for 2 minutes. Nothing was done.",
   SESSION_NOT_READY:
     "Without `Prefer: respond-async` creating waits by itself. `GET /v1/sessions/:id/events` streams the progress.",
   DATASETS_DISABLED:
@@ -53,6 +59,8 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   QUEUE_FULL:
     "Cells of one context run one after another. Contexts run side by side: `POST …/contexts`, then `context` in the execution.",
   RATE_LIMITED: "Both SDKs wait as long as `Retry-After` says and try again.",
+  PROCESS_LIMIT:
+    "An execution that carries it found no process left for a kernel. `ps -e` in a context that still runs shows what is there; threads count too.",
   SESSION_LIMIT:
     "`sandbar sessions list` shows them. Agents that never stop their sessions need a short `idle_ttl_s`. The maximum is `MAX_SESSIONS_PER_TENANT`.",
   INTERNAL:
@@ -70,7 +78,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   HOST_TIMEOUT:
     "The host is overloaded or the session's guest is stuck: `sandbar top`, and load and memory of the machine.",
   EXECUTION_TIMEOUT:
-    "The code is interrupted first and killed when it does not listen; `state` says what survived. Servers and trainings belong in `POST …/processes`, which has no time limit.",
+    "The code is interrupted first and killed when it does not listen; `state` says what survived. Processes that it had started end with it. Servers and trainings belong in `POST …/processes`, which has no time limit.",
   KERNEL_DIED:
     "`os._exit`, a crash in native code, or a signal. The files are still there; load what you need again.",
   CONTAINER_DIED:
@@ -91,7 +99,7 @@ export function troubleshooting(): string {
     "Written from [`shared/src/errors.ts`](../shared/src/errors.ts) by `npm test -- test/examples-docs.test.ts -u`.",
     "",
     "Every refusal is `application/problem+json` with one of these codes in `code`, a `detail` about this very case, a `hint`, and a `request_id`.",
-    "An execution that did not end well carries a code in `error.name`, and `state` says whether variables and files survived.",
+    "An execution that did not end well carries a code in `error.name`, and `state` says whether variables and files survived. When variables were gone before the code began, `state.reason` says why.",
     "`sandbar doctor` checks the way from your machine to a running cell, and is the first thing to try when nothing works.",
     "",
     "| status | codes |",

@@ -1,3 +1,6 @@
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { docker, eventually, Stack } from "./fixtures/stack.ts";
 
@@ -68,6 +71,34 @@ describe("promise 6: hosts come and go", () => {
     expect(await stack.containers()).toHaveLength(1);
     await stack.startAgent();
     expect((await client.run(id, "x")).text).toBe("5");
+  });
+
+  it("an upgrade leaves sessions the kernels that their guest began with, and nothing when they have gone", async () => {
+    const images = mkdtempSync(join(tmpdir(), "sandbar-images-"));
+    try {
+      cpSync(join(import.meta.dirname, "../images"), images, { recursive: true });
+      stack = await Stack.start({ agentEnv: { SANDBAR_IMAGES_DIR: images, SANDBAR_POOL_SIZE: "0" } });
+      const client = stack.client();
+      const old = await client.create();
+      const upgraded = "import os; os.path.exists('/opt/sandbar/kernels/upgraded')";
+      expect((await client.run(old.id, upgraded)).text).toBe("False");
+      await stack.killAgent("SIGTERM");
+      writeFileSync(join(images, "kernels/upgraded"), "");
+      await stack.startAgent();
+      const fresh = await client.create();
+      expect((await client.run(fresh.id, upgraded)).text).toBe("True");
+      expect((await client.run(old.id, upgraded)).text).toBe("False");
+      const copies = join(stack.home, "runtime");
+      expect(readdirSync(copies)).toHaveLength(2);
+      await client.stop(old.id);
+      await eventually("its container is gone", 10_000, async () => (await stack!.containers()).length === 1);
+      await stack.killAgent("SIGTERM");
+      await stack.startAgent();
+      expect((await client.run(fresh.id, upgraded)).text).toBe("True");
+      expect(readdirSync(copies)).toHaveLength(1);
+    } finally {
+      rmSync(images, { recursive: true, force: true });
+    }
   });
 
   it("never touches a container that is not its own", async () => {

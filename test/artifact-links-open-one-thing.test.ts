@@ -55,6 +55,12 @@ it("serves the bytes with their hash, size and name", async () => {
 it("answers HEAD with the same headers and no body", async () => {
   const answer = await get(text.url, {}, "HEAD");
   expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([200, "10", ""]);
+  const ranged = await get(text.url, { range: "bytes=0-3" }, "HEAD");
+  expect([ranged.status, ranged.headers.get("content-length"), ranged.headers.get("content-range")]).toEqual([
+    200,
+    "10",
+    null,
+  ]);
 });
 
 it.each([
@@ -76,6 +82,7 @@ it.each([
 it("a range outside of the content is a 416 that says the size", async () => {
   const answer = await get(text.url, { range: "bytes=10-" });
   expect([answer.status, answer.headers.get("content-range")]).toEqual([416, "bytes */10"]);
+  expect(await answer.json()).toMatchObject({ code: "RANGE_NOT_SATISFIABLE" });
 });
 
 it("revalidates by ETag, and gives everything when If-Range is stale", async () => {

@@ -160,13 +160,51 @@ open("${A}/good", "w").write("good")`,
     expect(await remaining(client, session)).toEqual([]);
   });
 
-  it("a folder that is a link leads nowhere", async () => {
-    const execution = await client.run(
+  const NEW = "a new folder is there now";
+  it.each([
+    [
+      "a link, which leads nowhere",
+      `os.symlink("/etc", "${A}")`,
+      `a symbolic link stood there and was removed; ${NEW}`,
+    ],
+    ["a file", `open("${A}", "w").write("mine")`, `a file stood there, now /session/artifacts.1; ${NEW}`],
+    ["a pipe", `os.mkfifo("${A}")`, `a fifo stood there, now /session/artifacts.1; ${NEW}`],
+    ["nothing", "pass", `it was removed; ${NEW}`],
+  ])("%s in place of the folder is told, and the folder made anew", async (_, replace, reason) => {
+    const code = `import os, shutil; shutil.rmtree("${A}"); ${replace}`;
+    const execution = await client.run(session, code);
+    expect(execution).toMatchObject({
+      status: "ok",
+      artifacts: [],
+      artifacts_skipped: [{ name: A, reason }],
+    });
+    const next = await client.run(session, `open("${A}/next", "w").write("next")`);
+    expect(next).toMatchObject({ artifacts: [{ name: "next" }], artifacts_skipped: [] });
+    const kept = await client.run(
       session,
-      `os.rename("${A}", "/session/kept"); os.symlink("/etc", "${A}")`,
+      `import stat
+if os.path.lexists("/session/artifacts.1"):
+    if stat.S_ISREG(os.stat("/session/artifacts.1").st_mode): print(open("/session/artifacts.1").read())
+    os.unlink("/session/artifacts.1")`,
     );
-    expect(execution).toMatchObject({ status: "ok", artifacts: [] });
-    await client.run(session, `os.unlink("${A}"); os.rename("/session/kept", "${A}")`);
+    expect(kept.stdout).toBe(replace.includes("mine") ? "mine\n" : "");
+  });
+
+  it("a folder that was shut is opened, and what it has is taken", async () => {
+    for (const mode of [0o000, 0o500, 0o300]) {
+      const name = mode.toString(8);
+      const shut = `open("${A}/${name}", "w").write("x"); os.chmod("${A}", ${mode})`;
+      expect(await client.run(session, shut)).toMatchObject({
+        artifacts: [{ name }],
+        artifacts_skipped: [{ name: A, reason: "its mode shut us out and was changed" }],
+      });
+    }
+    // Also when nothing else has changed since the last look.
+    await client.run(session, "import time; time.sleep(1.2)");
+    await client.run(session, "1");
+    expect((await client.run(session, `os.chmod("${A}", 0)`)).artifacts_skipped).toHaveLength(1);
+    expect(await client.run(session, "1")).toMatchObject({ artifacts: [], artifacts_skipped: [] });
+    expect(await remaining(client, session)).toEqual([]);
   });
 
   it("a file that is still being written is taken next time, whole", async () => {
@@ -280,7 +318,7 @@ it("artifacts do not wait for downloads that stand still", async () => {
   await client.stop(session);
   for (const download of downloads) download.destroy();
   expect((await listed(client, session)).map(({ name }) => name).sort()).toEqual(["5", "5242880", "last"]);
-}, 30_000);
+});
 
 it("large files go out in constant memory, in parts when a request would be too large", async () => {
   const session = (await client.create({ storage: "BIND" })).id;

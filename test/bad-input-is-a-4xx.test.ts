@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./fixtures/client.ts";
@@ -9,7 +10,7 @@ describe("bad input answers problem+json with a 4xx, never a 500 or a hang", () 
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
+    stack = await Stack.start({ vars: { BODY_IDLE_MS: "2000" } });
     client = stack.client();
     session = (await client.create()).id;
   });
@@ -83,6 +84,111 @@ describe("bad input answers problem+json with a 4xx, never a 500 or a hang", () 
   it("a body of another media type is refused", async () => {
     const body = await expect4xx("POST", "/v1/sessions", "<a/>", { "content-type": "text/xml" });
     expect(body.code).toBe("UNSUPPORTED_MEDIA_TYPE");
+  });
+
+  /** What is answered to a request whose body never comes to its end; the client only waits. */
+  function answerTo(method: string, path: string, key: string, body: string, host = "127.0.0.1") {
+    const head = [
+      `${method} ${path} HTTP/1.1`,
+      `Host: ${host}`,
+      `Authorization: Bearer ${key}`,
+      "Content-Type: application/json",
+    ];
+    const socket = connect(stack.port, "127.0.0.1");
+    return new Promise<{ status: number; code: string | undefined }>((resolve, reject) => {
+      let text = "";
+      socket.setTimeout(15_000, () => reject(new Error(`no answer to ${method} ${path}`)));
+      socket.on("data", (chunk) => {
+        text += chunk;
+      });
+      socket.once("error", reject);
+      socket.once("end", () =>
+        resolve({ status: Number(text.split(" ")[1]), code: /"code":"(\w+)"/.exec(text)?.[1] }),
+      );
+      socket.write(`${head.join("\r\n")}\r\n${body}`);
+    }).finally(() => socket.destroy());
+  }
+  const HUGE = "Content-Length: 1000000000\r\n\r\n";
+  const SILENT = "Content-Length: 100\r\n\r\n";
+  const ENDLESS = 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"a":\r\n';
+
+  it("whoever may not do it, or asks for what is not there, hears so though the body does not come", async () => {
+    const of = `/v1/sessions/${session}`;
+    const stranger = `sbk_${"A".repeat(43)}`;
+    const secured = [
+      ["POST", "/v1/sessions"],
+      ["POST", `${of}/executions`],
+      ["POST", `${of}/import`],
+      ["PUT", `${of}/files?path=x`],
+      ["POST", `${of}/processes/prc_0000000000000000000000000z/stdin`],
+      ["POST", `${of}/ports/8000/x`],
+      ["PUT", "/v1/sessions"],
+      ["POST", "/mcp"],
+      ["POST", "/agent/artifacts/check"],
+      ["PUT", "/agent/artifacts"],
+      ["PUT", `/agent/blobs/${"a".repeat(64)}`],
+      ["POST", "/agent/uploads"],
+    ] as const;
+    const bodies = [HUGE, SILENT, ENDLESS];
+    await Promise.all([
+      ...secured.flatMap(([method, path]) =>
+        bodies.map(async (body) =>
+          expect(await answerTo(method, path, stranger, body), `${method} ${path}`).toEqual({
+            status: 401,
+            code: "UNAUTHENTICATED",
+          }),
+        ),
+      ),
+      ...bodies.flatMap((body) => [
+        expect(answerTo("POST", "/nowhere", stack.key, body)).resolves.toMatchObject({ status: 404 }),
+        expect(answerTo("PUT", "/nowhere", stack.key, body)).resolves.toMatchObject({ status: 404 }),
+        expect(answerTo("PATCH", "/v1/sessions", stack.key, body)).resolves.toMatchObject({ status: 405 }),
+        expect(answerTo("PUT", `/agent/transfers/grt_${"a".repeat(43)}`, "", body)).resolves.toMatchObject({
+          status: 404,
+        }),
+      ]),
+    ]);
+  });
+
+  it("a JSON body that is too long by its length is refused at once, one that stalls after a while", async () => {
+    const paths = [
+      "/v1/sessions",
+      `/v1/sessions/${session}/executions`,
+      `/v1/sessions/${session}/processes/prc_0000000000000000000000000z/stdin`,
+      "/agent/join",
+      "/mcp",
+    ];
+    await Promise.all(
+      paths.flatMap((path) => [
+        expect(answerTo("POST", path, stack.key, HUGE)).resolves.toEqual({
+          status: 413,
+          code: "PAYLOAD_TOO_LARGE",
+        }),
+        ...[SILENT, ENDLESS].map((body) =>
+          expect(answerTo("POST", path, stack.key, body)).resolves.toEqual({
+            status: 408,
+            code: "REQUEST_TIMEOUT",
+          }),
+        ),
+      ]),
+    );
+  });
+
+  it("a Host that is none is the caller's fault, too", async () => {
+    for (const host of ["a b", "x:99999", "[::1"])
+      for (const path of ["/mcp", "/v1/artifacts", "/v1/sessions", "/healthz"])
+        expect(await answerTo("GET", path, stack.key, "Connection: close\r\n\r\n", host)).toEqual({
+          status: 400,
+          code: "VALIDATION_FAILED",
+        });
+  });
+
+  it("a body whose chunks are broken is the caller's fault", async () => {
+    const broken = "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n";
+    expect(await answerTo("POST", "/v1/sessions", stack.key, broken)).toEqual({
+      status: 400,
+      code: "INVALID_JSON",
+    });
   });
 
   it("any JSON at all, on the routes that take a body", async () => {

@@ -92,13 +92,11 @@ describe("installed dependencies", () => {
         { prefer: "respond-async" },
       );
       await eventually("an installation", 20_000, async () => (await temporary()).length > 0);
-      const began = performance.now();
       expect((await client.stop(created.id)).status).toBe(204);
       await eventually("the end", 2000, async () => {
         const { status } = await client.ok<Session>("GET", `/v1/sessions/${created.id}`);
         return status === "stopped";
       });
-      expect(performance.now() - began).toBeLessThan(2500);
       await eventually("the installation to end", 60_000, async () => (await temporary()).length === 0);
     },
     WAIT,

@@ -195,7 +195,7 @@ describe("the examples", () => {
           name: "execute_terminal",
           arguments: { session_id, command: "echo from $((6 * 7))" },
         });
-        expect(answer.structuredContent).toMatchObject({ stdout: "from 42\n", exit_code: 0 });
+        expect(answer.content).toEqual([{ type: "text", text: "from 42" }]);
         await client.callTool({ name: "stop_session", arguments: { session_id } });
       } finally {
         await client.close();

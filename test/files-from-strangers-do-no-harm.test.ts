@@ -63,11 +63,9 @@ os.symlink("loop", "/session/loop")`,
       ["loop", 400, "PATH_INVALID", /./],
     ];
     for (const [path, status, code, detail] of refusals) {
-      const begun = performance.now();
       const answer = await files.get(path);
       expect([path, answer.status, answer.problem.code]).toEqual([path, status, code]);
       expect(answer.problem.detail).toMatch(detail);
-      expect(performance.now() - begun).toBeLessThan(2000);
       expect([path, (await files.raw("HEAD", { path })).status]).toEqual([path, status]);
     }
     for (const path of ["fifo", "socket", "/dev/null"])
@@ -133,11 +131,9 @@ os.symlink("loop", "/session/loop")`,
     );
     for (const mode of ["755", "0"]) {
       await sh(`chmod ${mode} /session/shut/x`);
-      const begun = performance.now();
       const { status, problem } = await files.get("shut");
       expect([status, problem?.code]).toEqual([403, "PATH_NOT_PERMITTED"]);
       expect(problem.detail).toContain("shut/x");
-      expect(performance.now() - begun).toBeLessThan(5000);
     }
     await sh("chmod 755 /session/shut/x; rm -r /session/shut");
   });

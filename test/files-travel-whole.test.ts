@@ -191,6 +191,44 @@ open("/session/beside/z", "w").close()`,
     expect((await files.stat("run.sh")).mode).toBe(0o755);
   });
 
+  it("lets no relative path climb out of /session, on any route; absolute ones go anywhere", async () => {
+    await files.put("sub/inside", "in");
+    const base = `/v1/sessions/${session}`;
+    const b64 = Buffer.from("../etc/passwd").toString("base64");
+    const out = "sub/../../etc/passwd";
+    const asks: [string, string, unknown?][] = [
+      ["GET", `/files?path=${out}`],
+      ["GET", `/files?path_b64=${b64}`],
+      ["PUT", "/files?path=../tmp/x", "x"],
+      ["PUT", "/files?path=../tmp&extract=true", "x"],
+      ["DELETE", "/files?path=../tmp/x"],
+      ["GET", "/files/list?path=.."],
+      ["GET", `/files/stat?path=${out}`],
+      ["POST", "/files/mkdir", { path: "../tmp/folder" }],
+      ["POST", "/files/move", { from: "../tmp/x", to: "x" }],
+      ["POST", "/files/move", { from: "sub/inside", to: "../tmp/x" }],
+      ["GET", "/files/watch?path=.."],
+    ];
+    for (const [method, path, body] of asks) {
+      const headers: Record<string, string> = path.includes("extract")
+        ? { "content-type": "application/x-tar" }
+        : {};
+      const answer = await client.problem(method, `${base}${path}`, body, headers);
+      expect([path, answer.status, answer.body.code]).toEqual([path, 400, "PATH_INVALID"]);
+    }
+    const imported = await client.ok<{ data: { error?: { code: string } }[] }>("POST", `${base}/import`, {
+      files: [
+        { destination: "../tmp/x", content: "x" },
+        { destination: "x", session_id: session, path: out },
+      ],
+    });
+    const exported = await client.ok<typeof imported>("POST", `${base}/export`, { files: [{ source: out }] });
+    const codes = [...imported.data, ...exported.data].map(({ error }) => error?.code);
+    expect(codes).toEqual(["PATH_INVALID", "PATH_INVALID", "PATH_INVALID"]);
+    expect((await files.get("sub/../sub/./inside")).bytes.toString()).toBe("in");
+    expect((await files.get("/session/../etc/passwd")).status).toBe(200);
+  });
+
   it("says what is wrong with a path, and what is too large", async () => {
     const refusals: [string, Record<string, string>, number, string][] = [
       ["GET", { path: "" }, 400, "PATH_INVALID"],

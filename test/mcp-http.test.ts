@@ -40,7 +40,7 @@ describe("MCP over HTTP, through LangChain's adapters", () => {
       const model = new ScriptedModel([
         [{ tool: "create_session", args: { key: "langchain" } }],
         run("x = 20"),
-        run("x * 2"),
+        run("print('needle'); x * 2"),
         run("1 / 0"),
         "done",
       ]);
@@ -55,7 +55,9 @@ describe("MCP over HTTP, through LangChain's adapters", () => {
       const answers = messages.filter(({ type }) => type === "tool").map(({ text }) => text);
       expect(answers).toHaveLength(4);
       expect(answers[0]).toContain(id);
-      expect(JSON.parse(answers[2]!)).toMatchObject({ text: "40", structuredContent: { status: "ok" } });
+      // What the code printed reaches the model once: this adapter hands structure on as well.
+      expect(JSON.parse(answers[2]!)).toMatchObject({ text: "needle\n40" });
+      expect(answers[2]!.split("needle")).toHaveLength(2);
       expect(answers[3]).toContain("ZeroDivisionError");
       expect(messages.at(-1)?.text).toBe("done");
     } finally {

@@ -34,6 +34,10 @@ class Terminal {
     terminals.push(this);
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   get running(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
@@ -117,8 +121,9 @@ describe("npm start", () => {
   const supervisor = () => pidIn("up.pid");
   const agentHost = (): number => JSON.parse(readFileSync(join(home, "host/daemon.json"), "utf8")).pid;
   const workerd = () => pidIn("workerd.pid");
-  const controlPlane = () =>
-    Number(/^PPid:\t(\d+)/m.exec(readFileSync(`/proc/${workerd()}/status`, "utf8"))![1]);
+  const parentOf = (pid: number) =>
+    Number(/^PPid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]);
+  const controlPlane = () => parentOf(workerd());
   const labelled = (label: string) => ({ all: true, filters: { label: [`${label}=${hostId()}`] } });
   const containers = () => docker.listContainers(labelled("sandbar.host"));
   const networks = () => docker.listNetworks(labelled("sandbar.network"));
@@ -239,6 +244,19 @@ describe("npm start", () => {
     await product!.ended;
     await nothingRuns(home);
   });
+
+  it("stops as on Ctrl-C when npm, or what npm runs, is killed", async () => {
+    for (const killed of [() => product!.pid, () => parentOf(supervisor())]) {
+      if (!product!.running) await start();
+      process.kill(killed(), "SIGKILL");
+      await product!.ended;
+      await nothingRuns(home);
+      expect((await containers()).map(({ State }) => State)).toContain("running");
+      await start();
+      expect(product!.output).not.toContain("did not end cleanly");
+      await markIsKept();
+    }
+  }, 120_000);
 
   it("is taken down whole by npm run down, whether it runs or not", async () => {
     for (const runs of [true, false]) {

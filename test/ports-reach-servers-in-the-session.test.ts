@@ -102,14 +102,14 @@ describe("ports reach servers in the session", () => {
 
   it("streams an answer as it is made", async () => {
     const answer = await fetchPort("/sse");
-    const arrivals: number[] = [];
     let text = "";
     for await (const chunk of answer.body) {
-      arrivals.push(Date.now());
       text += chunk;
+      // The server goes on only when what it has sent is here.
+      const [number] = /\d(?=\n\n$)/.exec(text) ?? [];
+      if (number) await client.run(session, `touch /tmp/read-${number}`, { language: "bash" });
     }
     expect(text).toBe([0, 1, 2, 3, 4].map((number) => `data: ${number}\n\n`).join(""));
-    expect(arrivals.at(-1)! - arrivals[0]!).toBeGreaterThan(900);
   });
 
   it("moves 10 MB each way, byte for byte", async () => {
@@ -126,6 +126,27 @@ describe("ports reach servers in the session", () => {
       expect(await up.body.json()).toEqual({ size: data.length, sha256 });
     }
   });
+
+  it.each(["/refuse", "/refuse-and-wait"])(
+    "brings the answer of a server that does not read the body to its end: %s",
+    async (path) => {
+      for (const body of [Buffer.alloc(20_000_000), Readable.from(Array(20).fill(Buffer.alloc(1_000_000)))]) {
+        const answer = await fetchPort(path, { method: "POST", body });
+        expect([answer.statusCode, await answer.body.text()]).toEqual([413, "too much"]);
+      }
+    },
+  );
+
+  it.each(["/headers", "/broken-length", "/broken-chunk"])(
+    "says at once when it cannot pass an answer on: %s",
+    async (path) => {
+      const answer = await fetchPort(path);
+      expect([answer.statusCode, await answer.body.json()]).toEqual([
+        502,
+        expect.objectContaining({ code: "PORT_CLOSED" }),
+      ]);
+    },
+  );
 
   it("leaves an encoded answer as the server made it", async () => {
     const answer = await fetchPort("/gzip");
@@ -228,6 +249,76 @@ describe("ports reach servers in the session", () => {
     );
     opened.catch(() => {});
     expect(await refused).toEqual([403, "no sockets here"]);
+  });
+
+  it("a key that is revoked or expires takes with it whatever it has open", async () => {
+    const of = `/v1/sessions/${session}`;
+    const code = "import time; time.sleep(100)";
+    const running = { code, language: "python", timeout_s: 120 };
+    const execution = await client.ok<{ id: string }>("POST", `${of}/executions`, running, {
+      prefer: "respond-async",
+    });
+    const command = "while sleep 0.2; do echo tick; done";
+    const { id: quiet } = await client.ok<Process>("POST", `${of}/processes`, { command: "sleep 300" });
+    const { id: chatty } = await client.ok<Process>("POST", `${of}/processes`, { command });
+
+    /** Everything that stays open, by name, each with its end. */
+    async function openAll(key: string): Promise<Record<string, Promise<unknown>>> {
+      const headers = { authorization: `Bearer ${key}` };
+      const ends: Record<string, Promise<unknown>> = {};
+      const streams = [
+        `${of}/events`,
+        `${of}/executions/${execution.id}/events`,
+        `${of}/processes/${quiet}/events`,
+        `${of}/processes/${chatty}/events`,
+        `${of}/files/watch?path=.`,
+        `${base}/forever`,
+      ];
+      for (const path of streams) {
+        const { statusCode, body } = await request(`${stack.url}${path}`, { headers, bodyTimeout: 0 });
+        expect([path, statusCode]).toEqual([path, 200]);
+        // Slowly: one of them never ends and is as fast as its reader.
+        ends[path] = (async () => {
+          for await (const _ of body) await sleep(10);
+        })().catch(() => {});
+      }
+      for (const path of [`${of}/terminal`, `${base}/socket`]) {
+        const socket = new WebSocket(`${stack.url.replace("http", "ws")}${path}`, { headers });
+        await new Promise((resolve, reject) => {
+          socket.once("open", resolve);
+          socket.once("error", reject);
+        });
+        ends[path] = new Promise((resolve) => socket.once("close", resolve));
+      }
+      return ends;
+    }
+    /** Names of what has ended. */
+    const watch = (ends: Record<string, Promise<unknown>>) => {
+      const ended = new Map<string, unknown>();
+      for (const [name, end] of Object.entries(ends)) void end.then((how) => ended.set(name, how));
+      return ended;
+    };
+
+    const spec = { name: "leaving", scopes: ["agent"] };
+    const kept = watch(await openAll(stack.key));
+    const revoked = await client.ok<{ id: string; secret: string }>("POST", "/v1/keys", spec);
+    const opened = await openAll(revoked.secret);
+    const gone = watch(opened);
+    const expires_at = new Date(Date.now() + 6000).toISOString();
+    const { secret } = await client.ok<{ secret: string }>("POST", "/v1/keys", { ...spec, expires_at });
+    const expired = await openAll(secret).then(watch);
+    expect([...gone.keys()]).toEqual([]);
+    await client.call("DELETE", `/v1/keys/${revoked.id}`);
+    const all = Object.keys(opened).sort();
+    await eventually("what it had open is closed", 20_000, () => {
+      if (gone.size === all.length && expired.size === all.length) return true;
+      const open = (ended: Map<string, unknown>) => all.filter((name) => !ended.has(name));
+      throw new Error(`still open: ${open(gone)}, ${open(expired)}`);
+    });
+    expect([gone.get(`${of}/terminal`), gone.get(`${base}/socket`)]).toEqual([1008, 1008]);
+    expect([...kept.keys()]).toEqual([]);
+    for (const id of [quiet, chatty]) await client.call("DELETE", `${of}/processes/${id}`);
+    await client.call("POST", `${of}/executions/${execution.id}/interrupt`);
   });
 
   it("is open again after the daemon was killed", async () => {

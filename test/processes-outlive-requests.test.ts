@@ -75,6 +75,9 @@ describe("processes outlive the request that started them", () => {
     expect(all.map((event) => Number(event.id))).toEqual(all.map((_, index) => index + 1));
     for (const [index, { id: seq }] of all.entries())
       expect(await follow(id, seq)).toEqual(all.slice(index + 1));
+    const beyond = { "last-event-id": String(all.length + 1) };
+    const answer = await client.problem("GET", `${path}/${id}/events`, undefined, beyond);
+    expect([answer.status, answer.body.code]).toEqual([400, "VALIDATION_FAILED"]);
   });
 
   it("streams while it runs, and reads what is written to it", async () => {
@@ -174,6 +177,12 @@ describe("processes outlive the request that started them", () => {
     expect(textOf(await follow(starts[0]!.id))).toBe("x\n");
     const other = await client.problem("POST", path, { command: "true" }, headers);
     expect([other.status, other.body.code]).toEqual([409, "IDEMPOTENCY_CONFLICT"]);
+    // Not even when it has been deleted.
+    await client.call("DELETE", `${path}/${starts[0]!.id}`);
+    const again = await client.problem("POST", path, request, headers);
+    expect([again.status, again.body.code]).toEqual([410, "PROCESS_GONE"]);
+    const { id } = await start({ command: "cat /tmp/once" });
+    expect(textOf(await follow(id))).toBe("x\n");
   });
 
   it("refuses what cannot be started, and says why", async () => {

@@ -1,18 +1,21 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import {
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { REPO, Stack } from "./fixtures/stack.ts";
+import { eventually, REPO, Stack } from "./fixtures/stack.ts";
 
 interface Ended {
   code: number | null;
@@ -32,17 +35,20 @@ describe("the sandbar command on the real product", () => {
     await stack?.close();
   });
 
+  const command = (args: string[]) => [join(REPO, "sdk/src/cli/main.ts"), ...args];
+  const settings = () => ({
+    cwd: folder,
+    env: {
+      ...process.env,
+      SANDBAR_URL: stack.url,
+      SANDBAR_API_KEY: stack.key,
+      HOME: folder,
+      NO_COLOR: "1",
+    },
+  });
+
   function start(args: string[], input?: string) {
-    const child = spawn(process.execPath, [join(REPO, "sdk/src/cli/main.ts"), ...args], {
-      cwd: folder,
-      env: {
-        ...process.env,
-        SANDBAR_URL: stack.url,
-        SANDBAR_API_KEY: stack.key,
-        HOME: folder,
-        NO_COLOR: "1",
-      },
-    });
+    const child = spawn(process.execPath, command(args), settings());
     const out = { code: null as number | null, stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (chunk) => (out.stdout += chunk));
     child.stderr.setEncoding("utf8").on("data", (chunk) => (out.stderr += chunk));
@@ -110,6 +116,82 @@ describe("the sandbar command on the real product", () => {
     ).toEqual([]);
   });
 
+  const temporary = async () =>
+    (
+      await stack
+        .client()
+        .ok<{ data: { status: string }[] }>("GET", "/v1/sessions?label=sandbar/cli:temporary")
+    ).data;
+  const noneIsLeft = () =>
+    eventually("no temporary session is left", 20_000, async () =>
+      (await temporary()).every(({ status }) => status === "stopped"),
+    );
+
+  it("output that cannot be written is an error, and leaves no session behind", async () => {
+    const full = openSync("/dev/full", "w");
+    const ended = async (args: string[], stdio: ("ignore" | "pipe" | number)[]) => {
+      const child = spawn(process.execPath, command(args), { ...settings(), stdio });
+      let stderr = "";
+      child.stderr?.on("data", (chunk) => (stderr += chunk));
+      return { code: await new Promise((resolve) => child.once("close", resolve)), stderr };
+    };
+    for (const args of [["run", "-c", "print(1)"], ["sessions"]])
+      expect(await ended(args, ["ignore", full, "pipe"])).toEqual({
+        code: 125,
+        stderr: expect.stringMatching(/^sandbar: cannot write the output: ENOSPC.*\n$/),
+      });
+    const quiet = ["run", "-c", "import sys; print(1, file=sys.stderr)"];
+    expect(await ended(quiet, ["ignore", "pipe", full])).toMatchObject({ code: 0 });
+    closeSync(full);
+    await noneIsLeft();
+  });
+
+  it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+    "%s at any moment leaves no session that was made for the run",
+    async (signal) => {
+      const before = (await temporary()).length;
+      const early = start(["run", "-c", "import time; time.sleep(600)", "-t", "600"]);
+      await eventually("a session", 20_000, async () => (await temporary()).length > before);
+      early.child.kill(signal);
+      expect(await early.ended).toMatchObject({ code: 128 + constants.signals[signal] });
+      const late = start(["run", "-c", "import time; print('go', flush=True); time.sleep(600)", "-t", "600"]);
+      await eventually("go", 20_000, () => late.out.stdout === "go\n");
+      late.child.kill(signal);
+      expect(await late.ended).toMatchObject({ code: 128 + constants.signals[signal] });
+      await noneIsLeft();
+    },
+  );
+
+  it.each(["SIGTERM", "SIGINT"] as const)("mcp that gets %s interrupts what it runs", async (signal) => {
+    const api = stack.client();
+    const { id } = await api.create({ key: "mcp" });
+    const newest = async () =>
+      (await api.ok<{ data: { status: string }[] }>("GET", `/v1/sessions/${id}/executions?limit=1`)).data[0]
+        ?.status;
+    const server = spawn(process.execPath, command(["mcp"]), settings());
+    const ended = new Promise((resolve) => server.once("close", resolve));
+    const clientInfo = { name: "test", version: "1" };
+    const code = "import time; time.sleep(600)";
+    for (const message of [
+      {
+        id: 0,
+        method: "initialize",
+        params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo },
+      },
+      { method: "notifications/initialized" },
+      {
+        id: 1,
+        method: "tools/call",
+        params: { name: "execute_code", arguments: { session_id: id, code, timeout_s: 600 } },
+      },
+    ])
+      server.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    await eventually("running", 20_000, async () => (await newest()) === "running");
+    server.kill(signal);
+    expect(await ended).toBe(128 + constants.signals[signal]);
+    await eventually("interrupted", 20_000, async () => (await newest()) === "interrupted");
+  });
+
   it("without a session makes one and leaves none behind", async () => {
     const before = JSON.parse((await sandbar(["sessions", "-o", "json"])).stdout);
     expect(await sandbar(["run", "-c", "print(1)"])).toMatchObject({ code: 0, stdout: "1\n" });
@@ -126,6 +208,31 @@ describe("the sandbar command on the real product", () => {
     expect(JSON.parse((await sandbar(["session", "get", "made", "-o", "json"])).stdout).id).toBe(created.id);
     expect(await sandbar(["sessions", "rm", "made"])).toMatchObject({ code: 0 });
     expect((await sandbar(["sessions"])).stdout).not.toContain(created.id);
+  });
+
+  it("refuses a session that is there with other settings than the flags say, and names them", async () => {
+    const made = JSON.parse((await sandbar(["sessions", "create", "plain", "-o", "json"])).stdout);
+    for (const [reference, words] of [
+      ["plain", ["sessions", "create", "plain"]],
+      [made.id, ["sessions", "create", made.id]],
+      ["plain", ["run", "-c", "1", "-s", "plain"]],
+    ]) {
+      const refused = await sandbar([
+        ...words,
+        "--network",
+        "egress",
+        "--memory",
+        "512",
+        "--storage",
+        "TMPFS",
+      ]);
+      expect(refused, reference).toMatchObject({ code: 125, stdout: "" });
+      expect(refused.stderr).toContain("SESSION_KEY_CONFLICT");
+      expect(refused.stderr).toContain("differs in network, limits.memory_mb\n");
+    }
+    const agreed = ["sessions", "create", "plain", "--network", "none", "-r", "python", "-o", "json"];
+    expect(JSON.parse((await sandbar(agreed)).stdout).id).toBe(made.id);
+    expect(await sandbar(["sessions", "rm", "plain"])).toMatchObject({ code: 0 });
   });
 
   it("saves images and names them", async () => {
@@ -228,6 +335,14 @@ describe("the sandbar command on the real product", () => {
     expect((await sandbar(["ps", "cli"])).stdout).not.toContain(started.id);
   });
 
+  it("a repl runs what it has when its input ends within a cell", async () => {
+    const { code, stdout, stderr } = await sandbar(["repl", "-s", "cli"], "print('first')\nprint('second'\n");
+    expect([code, stdout]).toEqual([0, "first\n"]);
+    expect(stderr).toContain("incomplete input");
+    const whole = await sandbar(["repl", "-s", "cli"], "for i in range(2):\n  print(i)");
+    expect(whole).toMatchObject({ code: 0, stdout: "0\n1\n", stderr: "" });
+  });
+
   it("copies files and folders both ways, and between sessions", async () => {
     mkdirSync(join(folder, "tree/sub dir"), { recursive: true });
     writeFileSync(join(folder, "tree/one.txt"), "1");
@@ -249,6 +364,40 @@ describe("the sandbar command on the real product", () => {
     expect((await sandbar(["sh", "-s", "second", "cat copy.txt"])).stdout).toBe("1");
     expect(await sandbar(["cp", "cli:missing", "x"])).toMatchObject({ code: 125 });
     expect(await sandbar(["cp", "a", "b"])).toMatchObject({ code: 2 });
+  });
+
+  it("a download that ends early leaves nothing, and says whose fault it was", async () => {
+    const small = join(folder, "small");
+    mkdirSync(small, { recursive: true });
+    await sandbar(["run", "-s", "cli", "-c", "_ = open('/session/large', 'wb').write(bytes(80 << 20))"]);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", small]);
+    try {
+      const full = await sandbar(["cp", "cli:/session/large", "small/"]);
+      expect(full).toMatchObject({ code: 125, stdout: "" });
+      expect(full.stderr).toMatch(/^sandbar: ENOSPC.*\n$/);
+      expect(readdirSync(small)).toEqual([]);
+    } finally {
+      execFileSync("umount", [small]);
+    }
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      const cut = async (): Promise<Ended> => {
+        rmSync(join(small, "large"), { force: true });
+        const { child, ended } = start(["cp", "cli:/session/large", "small/large"]);
+        await eventually("a part", 20_000, () => readdirSync(small).length > 0);
+        child.kill(signal);
+        const end = await ended;
+        // It was whole before the signal came.
+        return end.code === 0 ? cut() : end;
+      };
+      expect(await cut()).toMatchObject({ code: 128 + constants.signals[signal] });
+      expect(readdirSync(small)).toEqual([]);
+    }
+  });
+
+  it("gives nobody rights by the files of a session", async () => {
+    await sandbar(["sh", "-s", "cli", "mkdir bits; echo x > bits/program; chmod 6777 bits/program"]);
+    expect(await sandbar(["cp", "cli:bits", "bits"])).toMatchObject({ code: 0, stderr: "" });
+    expect((statSync(join(folder, "bits/program")).mode & 0o7022).toString(8)).toBe("0");
   });
 
   it("copies into folders under their own name, a folder's content with /., and pipes", async () => {
@@ -313,6 +462,10 @@ describe("the sandbar command on the real product", () => {
     const { stdout, code } = await sandbar(["doctor"]);
     expect(stdout).toMatch(/✓ a cell: session in \d+ ms, result in \d+ ms/);
     expect(code).toBe(0);
+    const operator = await stack.clientOf("default", ["operator"]);
+    const looked = await sandbar(["doctor", "--api-key", operator.key]);
+    expect(looked.stdout).toMatch(/✓ a cell: not for this key/);
+    expect(looked.code).toBe(0);
     const lost = await sandbar(["doctor", "--url", "http://127.0.0.1:9"]);
     expect(lost).toMatchObject({ code: 1, stdout: expect.stringContaining("✗ control plane") });
   });

@@ -85,13 +85,14 @@ describe("files and artifacts through the TypeScript client", () => {
     const watching = (async () => {
       for await (const { type, path } of session.files.watch("watched", { signal: abort.signal })) {
         seen.push(`${type} ${path}`);
-        if (type === "deleted") abort.abort();
+        if (type === "created" && path.endsWith("new")) abort.abort();
       }
     })();
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    await session.sh("echo x > /session/watched/new; sleep 0.3; rm /session/watched/new");
+    // The watch begins a moment after it was asked for.
+    while (!abort.signal.aborted)
+      await session.sh("echo x > /session/watched/new; sleep 0.3; rm /session/watched/new");
     await watching;
-    expect(seen.some((line) => line.startsWith("created") && line.endsWith("new"))).toBe(true);
+    expect(seen.some((line) => /^created .*new$/.test(line))).toBe(true);
   });
 
   it("imports one result per file, in order", async () => {

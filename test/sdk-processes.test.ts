@@ -90,7 +90,7 @@ describe("processes, terminals and ports through the TypeScript client", () => {
       "python3 -m http.server 8000 --bind 127.0.0.1 --directory www",
     );
     let response = await session.fetchPort(8000, "/index.html");
-    for (let i = 0; i < 50 && response.status === 502; i++) {
+    for (let i = 0; i < 300 && response.status === 502; i++) {
       await sleep(100);
       response = await session.fetchPort(8000, "/index.html");
     }

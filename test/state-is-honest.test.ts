@@ -1,3 +1,4 @@
+import type { Context } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./fixtures/client.ts";
 import { eventually, Stack } from "./fixtures/stack.ts";
@@ -93,6 +94,97 @@ describe("promise 5: every ending says what survived", () => {
       state: { variables: "kept", files: "kept" },
     });
     expect(await survivors()).toBe("True True");
+  });
+
+  describe("a kernel that ends while no code runs", () => {
+    const AT_ONCE = "import threading, os; threading.Timer(0.05, os._exit, (3,)).start()";
+
+    type Loss = { context: string; reason: string; at: string };
+
+    /** The first that the session's events tell. */
+    async function firstLoss(id: string): Promise<Loss | null> {
+      const signal = AbortSignal.timeout(20_000);
+      for await (const { event, data } of client.events(`/v1/sessions/${id}/events`, { signal }))
+        if (event === "context.lost") return data;
+      return null;
+    }
+    /** All of them: nothing more is said once the session has ended. */
+    async function allLosses(id: string): Promise<Loss[]> {
+      await client.stop(id);
+      const all = [];
+      for await (const { event, data } of client.events(`/v1/sessions/${id}/events`))
+        if (event === "context.lost") all.push(data);
+      return all;
+    }
+
+    const ways: [string, { code: string; language?: string }, RegExp][] = [
+      ["a thread that outlives its cell", { code: AT_ONCE }, /exit code 3/],
+      ["kill -9 -1 in another context", { code: "kill -9 -1", language: "bash" }, /SIGKILL/],
+      [
+        "another context that uses up the memory",
+        { code: "python3 -c 'x = bytearray(1 << 30)'", language: "bash" },
+        /memory/,
+      ],
+    ];
+    for (const [what, { code, language }, reason] of ways)
+      it(`${what}: an event says so at once, and the next cell that its variables are gone`, async () => {
+        const { id } = await client.create({ limits: { memory_mb: 256, tmpfs_mb: 32 } });
+        await client.run(id, "planted = b'1' * (120 << 20)");
+        await client.run(id, code, { ...(language && { language }) });
+        const loss = await firstLoss(id);
+        expect(loss).toMatchObject({ context: "python", reason: expect.stringMatching(reason) });
+        const { data } = await client.ok<{ data: Context[] }>("GET", `/v1/sessions/${id}/contexts`);
+        expect(data.find(({ name }) => name === "python")?.lost).toMatchObject({ reason: loss!.reason });
+        const next = await client.run(id, "print('planted' in globals())");
+        expect(next).toMatchObject({
+          status: "ok",
+          stdout: "False\n",
+          state: { variables: "lost", files: "kept", reason: loss!.reason },
+        });
+        expect((await client.run(id, "1")).state).toEqual({ variables: "kept", files: "kept" });
+        expect(await allLosses(id)).toEqual([loss]);
+      });
+
+    it("is told once by a daemon that was killed meanwhile, whether it had heard of it or not", async () => {
+      const { id } = await client.create();
+      const container = await stack.containerOf(id);
+      const kernel = async () =>
+        ((await container.top()).Processes as string[][]).find((row) =>
+          /python\/main\.py/.test(row.join(" ")),
+        )?.[1];
+      await client.run(id, AT_ONCE);
+      expect(await firstLoss(id)).not.toBeNull();
+      await stack.killAgent();
+      await stack.startAgent();
+      expect((await client.run(id, "1")).state).toMatchObject({
+        variables: "lost",
+        reason: expect.stringMatching(/exit code 3/),
+      });
+      const before = await kernel();
+      await client.run(id, AT_ONCE.replace("0.05", "2"));
+      await stack.killAgent();
+      await eventually("another kernel", 10_000, async () => ![undefined, before].includes(await kernel()));
+      await stack.startAgent();
+      expect((await client.run(id, "1")).state).toMatchObject({
+        variables: "lost",
+        reason: expect.stringMatching(/exit code 3/),
+      });
+      expect((await client.run(id, "1")).state).toEqual({ variables: "kept", files: "kept" });
+      expect(await allLosses(id)).toHaveLength(2);
+    });
+
+    it("is not said of kernels that nobody used, of restarts that were asked for, or of bash's successors", async () => {
+      const { id } = await client.create();
+      const inBash = (code: string) => client.run(id, code, { language: "bash" });
+      const kept = { variables: "kept", files: "kept" };
+      await inBash("kept=1; kill -9 -1");
+      expect((await client.run(id, "1")).state).toEqual(kept);
+      await client.ok("POST", `/v1/sessions/${id}/contexts/python/restart`);
+      expect((await client.run(id, "1")).state).toEqual(kept);
+      await inBash("exit 3");
+      expect(await inBash("echo $kept")).toMatchObject({ stdout: "1\n", state: kept });
+      expect(await allLosses(id)).toEqual([]);
+    });
   });
 
   it("the container's death ends the session with CONTAINER_DIED, and its key is free again", async () => {

@@ -78,9 +78,11 @@ describe("a terminal is a WebSocket", () => {
     terminal.type("stty size\n");
     await terminal.shows("30 90");
     terminal.socket.send(JSON.stringify({ type: "resize", cols: 120, rows: 40 }));
-    await sleep(100);
-    terminal.socket.send("stty size; tty\n");
-    await terminal.shows("40 120");
+    await eventually("the new size", 20_000, async () => {
+      terminal.socket.send("stty size; tty\n");
+      await sleep(200);
+      return terminal.output.includes("40 120");
+    });
     await terminal.shows("/dev/pts/");
     terminal.type("sleep 1000\n");
     await sleep(200);

@@ -86,6 +86,20 @@ describe("promises 2 and 8: gapless streams, bounded output", () => {
     expect(execution.truncated).toMatchObject({ stdout: 60_001, stderr: 130_001, result: 40_002 });
   });
 
+  it("a value of any size is cut with its length told, or left out and named", async () => {
+    for (const size of [900_000, 5_000_000]) {
+      const cut = await client.run(session, `'€' * ${size}`);
+      expect(cut).toMatchObject({ text: `'${"€".repeat(29_999)}`, truncated: { result: size + 2 } });
+      const pages = `display({'text/html': 'h' * ${size}, 'text/plain': 'a page'}, raw=True)`;
+      expect(await client.run(session, pages)).toMatchObject({
+        results: [{ "text/plain": "a page" }],
+        truncated: { results: 1, "text/html": size },
+      });
+    }
+    const image = await client.run(session, "display({'image/png': b'p' * 900_000}, raw=True)");
+    expect(image).toMatchObject({ results: [], truncated: { results: 1, "image/png": 1_200_000 } });
+  });
+
   it("code that patches json, print and sys.stdout, or closes descriptors, breaks only itself", async () => {
     await client.run(
       session,

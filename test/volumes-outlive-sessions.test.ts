@@ -65,7 +65,7 @@ describe("a volume", () => {
     await client.stop(session.id);
     const folder = join(stack.home, "volumes/default/scratch");
     expect(existsSync(folder)).toBe(true);
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + 30_000;
     let deleted = await client.call("DELETE", "/v1/volumes/scratch");
     // The session's end reaches D1 a moment after its answer.
     while (deleted.status === 409 && Date.now() < deadline) {

@@ -16,6 +16,8 @@ const repo = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const toolchain = join(repo, ".toolchain");
 const bin = join(toolchain, "bin");
 const node = ["node", "--disable-warning=ExperimentalWarning"];
+const setpriv = "/usr/bin/setpriv";
+const parent = process.ppid;
 
 const words = {
   start: { about: "set up what is missing and serve", command: [...node, "sdk/src/up/up.ts"] },
@@ -54,7 +56,10 @@ async function main([word, ...args]) {
     );
   }
   const { command } = words[word];
-  if (command && command.length + args.length > 0) await handOver([...command, ...args]);
+  if (!command || command.length + args.length === 0) return;
+  // Ours are stopped in order when this process is killed; of a command given to `exec` nothing is known.
+  const leash = command.length > 0 && existsSync(setpriv) ? [setpriv, "--pdeathsig", "TERM"] : [];
+  await handOver([...leash, ...command, ...args]);
 }
 
 const say = (line) => process.stderr.write(`${line}\n`);
@@ -199,10 +204,19 @@ async function handOver([file, ...args]) {
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"];
   for (const signal of signals) process.on(signal, forward);
+  // npm that is killed passes no signal on. Any other parent, a shell say, may have gone on purpose.
+  const byNpm = process.env.npm_package_json === join(repo, "package.json");
+  const look = () => {
+    if (process.ppid === parent) return;
+    clearInterval(looking);
+    child.kill("SIGTERM");
+  };
+  const looking = byNpm ? setInterval(look, 1_000) : undefined;
   const [code, signal] = await new Promise((done, fail) => {
     child.once("error", (error) => fail(new Error(`Cannot run ${file}: ${error.message}`)));
     child.once("exit", (...status) => done(status));
   });
+  clearInterval(looking);
   for (const name of signals) process.removeListener(name, forward);
   if (signal) {
     process.exitCode = 128 + constants.signals[signal];

@@ -1,9 +1,9 @@
 /** @module One large file into the control plane's store: in one request, or in parts that are each sent until they arrive. */
 import { Readable } from "node:stream";
-import { StartUploadAnswerSchema } from "@sandbar/shared";
+import { ProblemSchema, StartUploadAnswerSchema } from "@sandbar/shared";
 import { z } from "zod";
 import type { PushFile, PushTarget } from "./artifact-push.ts";
-import { putPresigned, type SignedRequests } from "./signed-requests.ts";
+import { putPresigned, refusalOf, type SignedRequests } from "./signed-requests.ts";
 
 const PartSchema = z.object({ etag: z.string() });
 
@@ -48,7 +48,13 @@ async function uploadInParts(
     for (let part = 1; (part - 1) * part_bytes < size; part++)
       parts.push({ part, etag: await untilAnswered(() => sendPart(part)) });
     const finish = { session, sha256, size, key, upload, parts };
-    await untilAnswered(() => plane.request(target, "POST", "/agent/uploads/finish", finish, signal));
+    await untilAnswered(async () => {
+      const path = "/agent/uploads/finish?progress=true";
+      const answer = await plane.request(target, "POST", path, finish, signal);
+      // One that took long began before its outcome was known: a problem stands in its body.
+      const problem = ProblemSchema.safeParse(answer);
+      if (problem.success) throw refusalOf(problem.data);
+    });
   } catch (error) {
     // What stays in spite of this is the bucket's to expire.
     await plane.request(target, "POST", "/agent/uploads/abort", { session, key, upload }).catch(() => {});

@@ -139,7 +139,7 @@ export class Box {
       onHello: (hello) => this.listener.onHello(hello),
       onMessage: (message) => this.listener.onMessage(message),
       onDown: () => this.listener.onDown(),
-      onViolations: () => this.listener.onViolations(),
+      onViolations: (reason) => this.listener.onViolations(reason),
     });
     await this.#channel.listen();
   }

@@ -167,6 +167,8 @@ export function readConfig(env: NodeJS.ProcessEnv, file: string | undefined = en
     },
     maxVolumeMb: s.SANDBAR_MAX_VOLUME_MB,
     imagesDir: s.SANDBAR_IMAGES_DIR,
+    /** Where sandboxes find guest and kernels: with a daemon, a copy. */
+    runtimeDir: s.SANDBAR_IMAGES_DIR,
     sessionsRoot: s.SESSIONS_ROOT ?? path.join(s.SANDBAR_HOME, "sessions"),
     importDirs: s.SANDBAR_IMPORT_DIRS.split(":")
       .filter(Boolean)

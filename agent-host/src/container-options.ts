@@ -47,8 +47,8 @@ export function containerOptions(
   const env = ["HOME=/session", "LANG=C.UTF-8"];
   if (!config.kernelPreload) env.push("SANDBAR_KERNEL_PRELOAD=off");
   const binds = [
-    `${config.imagesDir}/guest:/opt/sandbar/guest:ro`,
-    `${config.imagesDir}/kernels:/opt/sandbar/kernels:ro`,
+    `${config.runtimeDir}/guest:/opt/sandbar/guest:ro`,
+    `${config.runtimeDir}/kernels:/opt/sandbar/kernels:ro`,
     `${placement.runFolder}:/run/sandbar:ro`,
     ...placement.storage.binds,
   ];

@@ -47,10 +47,19 @@ export class ControlPlaneHttp {
       await pipeline(source, request);
     } catch (error) {
       source.destroy();
+      this.#breakOff(grant);
       throw cut(error);
     }
     const status = await answered.catch((error) => Promise.reject(cut(error)));
     if (status >= 300) throw new SandbarError("TRANSFER_FAILED", `the control plane answered ${status}`);
+  }
+
+  /** Whoever waits for the bytes must hear that none will come, also when the request had not even left. */
+  #breakOff(grant: string): void {
+    const request = this.#open(grant, "PUT", { "content-length": 2, connection: "close" });
+    request.on("error", () => {});
+    request.once("response", (response) => response.resume());
+    request.write("x", () => request.destroy());
   }
 
   /** The bytes of whoever gives them. The stream fails when that is cut. It can be pumped. */

@@ -27,6 +27,8 @@ import { Preparation } from "./preparation.ts";
 import { ProcessCalls } from "./process-calls.ts";
 import { adoptSessions, sweepAgainAndAgain } from "./reconcile.ts";
 import { Removals } from "./removals.ts";
+import { ReportWindows } from "./report-window.ts";
+import { copyRuntime, removeOldRuntimes } from "./runtime-copy.ts";
 import type { SessionContext } from "./session-context.ts";
 import { Sessions } from "./sessions.ts";
 import { SettledOutcomes } from "./settled-outcomes.ts";
@@ -47,13 +49,14 @@ export type DaemonMode = "serve" | "serve, then drain" | "drain";
 
 /** Runs until told to go; the answer is the process's exit code. Without a drain, containers are left as they are. */
 export async function runDaemon(
-  config: Config,
+  given: Config,
   identity: Identity,
   log: Log,
   mode: DaemonMode,
 ): Promise<number> {
   let drains = mode !== "serve";
-  const lock = await takeLock(config.home, log);
+  const lock = await takeLock(given.home, log);
+  const config = { ...given, runtimeDir: await copyRuntime(given, log) };
   const journal = new Journal(config.home, (error) => {
     log.fatal({ err: error }, "the journal cannot be written: ending; sessions run on for the next daemon");
     process.exit(EXIT.failed);
@@ -72,12 +75,14 @@ export async function runDaemon(
     boot: randomUUID(),
     log,
     sign: await createSigner(identity),
-    describe: () => ({
+    describe: (brief) => ({
       last_n: journal.lastN(),
+      epoch: journal.epoch(),
       capacity: capacity.current,
-      sessions: sessions.inventory(),
+      sessions: sessions.inventory(brief),
     }),
-    onWelcome: () => {
+    onWelcome: (epoch) => {
+      journal.welcomed(epoch);
       order = new CommandOrder(journal.lastN());
       watchGap();
       sessions.onWelcome();
@@ -129,6 +134,7 @@ export async function runDaemon(
     containers,
     link,
     settled,
+    windows: new ReportWindows(),
     files,
     processes,
     artifacts,
@@ -197,6 +203,9 @@ export async function runDaemon(
     .restore()
     .catch((error) => log.error({ err: error }, "the egress network's filter could not be restored"));
   await adoptSessions({ config, journal, containers, sessions, pool, removals, log });
+  await removeOldRuntimes(config, await containers.mountedFolders()).catch((error) =>
+    log.warn({ err: error }, "an old copy of guest and kernels stays"),
+  );
   await capacity.start((now) => link.send({ t: "capacity", capacity: now }));
   void followDockerEvents({
     containers,

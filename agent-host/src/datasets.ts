@@ -18,6 +18,7 @@ import type { ControlPlaneHttp } from "./control-plane-http.ts";
 import { DatasetBytes } from "./dataset-bytes.ts";
 import { type Cached, DamagedError, type DatasetCache } from "./dataset-cache.ts";
 import { type DatasetJournal, type DatasetRow, described, isoTime } from "./dataset-journal.ts";
+import { readAnswer } from "./guest-calls.ts";
 import { type GuestFiles, writeToGuest } from "./guest-transfers.ts";
 import type { Log } from "./log.ts";
 
@@ -182,7 +183,7 @@ export class Datasets {
         throw error;
       });
       const { size, sha256 } = bytes;
-      const { mtime_ns } = EntrySchema.parse(await session.call("fs.stat", { path }));
+      const { mtime_ns } = readAnswer(EntrySchema, await session.call("fs.stat", { path }));
       const loaded: DatasetRow = { ...wanted, status: "LOADED", size, sha256, mtime_ns };
       journal.save(loaded);
       if (call.fetch) this.#sources.set(key, { fetch: call.fetch, max_bytes: call.max_bytes });
@@ -276,14 +277,14 @@ export class Datasets {
     if (rows.length === 0) return found;
     const page = await session
       .call("fs.list", { path: DATASET_FOLDER, depth: 1, limit: 1000 })
-      .then((answer) => PageSchema.parse(answer), ifMissing({ entries: [], next_cursor: null }));
+      .then((answer) => readAnswer(PageSchema, answer), ifMissing({ entries: [], next_cursor: null }));
     for (const entry of page.entries) found.set(entry.name, entry);
     if (page.next_cursor === null) return found;
     for (const { file } of rows) {
       if (found.has(file)) continue;
       const entry = await session
         .call("fs.stat", { path: `${DATASET_FOLDER}/${file}` })
-        .then((answer) => EntrySchema.parse(answer), ifMissing(null));
+        .then((answer) => readAnswer(EntrySchema, answer), ifMissing(null));
       if (entry) found.set(file, entry);
     }
     return found;

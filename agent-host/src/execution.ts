@@ -28,12 +28,15 @@ import {
   outcomeUnknown,
 } from "./outcome.ts";
 import { ReportBatch, reportFrames } from "./report.ts";
+import type { ReportWindow } from "./report-window.ts";
 import { EVENT_COUNT_LIMIT, StreamLimits } from "./stream-limits.ts";
 
 /** Whole replays from the same event on after which the guest is taken to have lost it. */
 const REPLAY_LIMIT = 5;
 /** The last output waits for so long, to be told in one frame with the outcome when there is little to bring away. */
 const SHORT_INGESTION_MS = 25;
+/** How many times more a guest that is not listened to has the time to end a kernel. */
+const UNHEARD_LOOKS = 12;
 const MORE = { name: "", reason: "more files than one look finds: left for the next execution" };
 
 export interface ExecutionHost {
@@ -41,8 +44,10 @@ export interface ExecutionHost {
   readonly journal: Journal;
   readonly storage: SessionSpec["storage"];
   toGuest(message: DaemonMessage): boolean;
+  call(method: string, params: Record<string, unknown>): Promise<unknown>;
   toServer(text: string): boolean;
   readonly linked: boolean;
+  readonly window: Pick<ReportWindow, "move" | "full">;
   /** The sandbox does not obey any more. */
   condemn(reason: string): void;
   /** Brings what the execution left behind to safety. */
@@ -56,6 +61,8 @@ export class Execution {
   readonly #host: ExecutionHost;
   readonly #limits = new StreamLimits();
   readonly #batch: ReportBatch;
+  /** What was reported and not acknowledged, with the last event of each report. */
+  #onItsWay: { seq: number; chars: number }[] = [];
   #timer: NodeJS.Timeout | null = null;
   /** The run has been given to the guest as it is now connected. */
   #sent = false;
@@ -68,6 +75,7 @@ export class Execution {
   /** Of an execution that has ended: where replays began and how many came whole, whether one is on its way, what was asked meanwhile. */
   #replays = { from: -1, count: 0 };
   #replaying = false;
+  #lastReplay: symbol | null = null;
   #wanted: number | null = null;
   /** How it ended, while its artifacts are on their way. */
   #judged: Outcome | null = null;
@@ -84,7 +92,11 @@ export class Execution {
       row.outcome = null;
     }
     this.#batch = new ReportBatch((events, outcome) => {
-      for (const frame of reportFrames(row.session, row.id, events, outcome)) host.toServer(frame);
+      let chars = 0;
+      for (const frame of reportFrames(row.session, row.id, events, outcome))
+        if (host.toServer(frame)) chars += frame.length;
+      this.#onItsWay.push({ seq: this.#forwarded ?? 0, chars });
+      host.window.move(chars);
     });
   }
 
@@ -214,11 +226,11 @@ export class Execution {
   }
 
   #escalate(): void {
-    const { interruptGraceMs, killGraceMs } = this.#host.config;
+    const { interruptGraceMs } = this.#host.config;
     const { asked, killed } = this.row;
     if (asked === "restart" || asked === "close") {
       // The context's own command kills the kernel.
-      this.#arm(killGraceMs, () => this.#host.condemn("a kernel could not be killed"));
+      this.#expectDeath();
     } else if (asked === "start" || killed) this.#kill();
     else if (this.#host.toGuest({ type: "interrupt", execution: this.id }))
       this.#arm(interruptGraceMs, () => this.#kill());
@@ -231,7 +243,15 @@ export class Execution {
     }
     this.row.killed = true;
     this.#host.journal.executionAsked(this.id, this.row.asked, true);
-    this.#arm(this.#host.config.killGraceMs, () => this.#host.condemn("a kernel could not be killed"));
+    this.#expectDeath();
+  }
+
+  /** While the session is not listened to, its guest cannot say that it obeyed. */
+  #expectDeath(looks = UNHEARD_LOOKS): void {
+    this.#arm(this.#host.config.killGraceMs, () => {
+      if (this.#host.window.full && looks > 0) this.#expectDeath(looks - 1);
+      else this.#host.condemn("a kernel could not be killed");
+    });
   }
 
   /** The container is gone, or about to be; `stop` when that was wanted. */
@@ -240,18 +260,18 @@ export class Execution {
     if (this.row.outcome) {
       this.#batch.clear();
       if (this.#replaying) this.#tellWithoutEvents(this.row.outcome);
-      return;
+    } else if (this.#judged) this.#finish(this.#judged);
+    else {
+      const ending = this.#ending();
+      this.#finish(outcomeOfContainerDeath(reason, { ...ending, asked: stopped ? "stop" : ending.asked }));
     }
-    if (this.#judged) {
-      this.#finish(this.#judged);
-      return;
-    }
-    const ending = this.#ending();
-    this.#finish(outcomeOfContainerDeath(reason, { ...ending, asked: stopped ? "stop" : ending.asked }));
+    // Last: no acknowledgement comes here any more, also of what was just said.
+    this.#arrived(Number.POSITIVE_INFINITY);
   }
 
   onWelcome(): void {
     this.#batch.clear();
+    this.#arrived(Number.POSITIVE_INFINITY);
     this.#forgetReplays();
     this.#forwarded = this.#acked > 0 || !this.#adopted ? this.#acked : null;
     // With the events missing the control plane asks for them, and only then are they sent again.
@@ -261,6 +281,7 @@ export class Execution {
 
   onAck(seq: number, final: boolean): void {
     this.#acked = Math.max(this.#acked, seq);
+    this.#arrived(final ? Number.POSITIVE_INFINITY : seq);
     if (final) {
       this.#disarm();
       this.#batch.clear();
@@ -284,7 +305,24 @@ export class Execution {
     const from = Math.max(seq, this.#acked);
     if (this.#replays.from !== from) this.#replays = { from, count: 0 };
     if (this.#replays.count >= REPLAY_LIMIT) this.#tellWithoutEvents(outcome);
-    else this.#replaying = this.#replayAgain(seq);
+    else {
+      this.#replaying = this.#replayAgain(seq);
+      if (this.#replaying) void this.#unlessForgotten();
+    }
+  }
+
+  /** The guest answers in order: if this is answered before the replay has come to its end, there is none to come. */
+  async #unlessForgotten(): Promise<void> {
+    const replay = Symbol();
+    this.#lastReplay = replay;
+    try {
+      await this.#host.call("ping", {});
+    } catch {
+      // It has gone, and says what it knows when it dials again.
+      return;
+    }
+    const { outcome } = this.row;
+    if (outcome && this.#replaying && this.#lastReplay === replay) this.#tellWithoutEvents(outcome);
   }
 
   #tellWithoutEvents(outcome: Outcome): void {
@@ -297,9 +335,17 @@ export class Execution {
 
   #replayAgain(seq: number): boolean {
     this.#batch.clear();
+    this.#arrived(Number.POSITIVE_INFINITY);
     // An acknowledgement may have overtaken this: what it covers is persisted there and gone from the guest.
     this.#forwarded = Math.max(seq, this.#acked);
     return this.#replay(this.#forwarded);
+  }
+
+  /** Reports up to this event are not on their way any more. */
+  #arrived(seq: number): void {
+    const still = this.#onItsWay.findIndex((report) => report.seq > seq);
+    const gone = this.#onItsWay.splice(0, still < 0 ? this.#onItsWay.length : still);
+    if (gone.length > 0) this.#host.window.move(-gone.reduce((sum, { chars }) => sum + chars, 0));
   }
 
   #replay(seq: number): boolean {
@@ -352,9 +398,8 @@ export class Execution {
       },
     });
     this.#ingesting = null;
-    const artifacts_skipped = artifacts_more
-      ? [...ingested.artifacts_skipped, MORE]
-      : ingested.artifacts_skipped;
+    const artifacts_skipped = [...outcome.artifacts_skipped, ...ingested.artifacts_skipped];
+    if (artifacts_more) artifacts_skipped.push(MORE);
     // The container may have died meanwhile.
     if (!this.row.outcome) this.#finish({ ...outcome, ...ingested, artifacts_skipped });
   }

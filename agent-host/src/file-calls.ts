@@ -16,6 +16,7 @@ import {
 } from "@sandbar/shared";
 import { z } from "zod";
 import type { ControlPlaneHttp } from "./control-plane-http.ts";
+import { readAnswer } from "./guest-calls.ts";
 import {
   type GuestFiles,
   openInGuest,
@@ -85,7 +86,7 @@ export class FileCalls {
   }
 
   async #list(session: GuestFiles, params: Params): Promise<unknown> {
-    const page = GuestPageSchema.parse(await session.call("fs.list", params));
+    const page = readAnswer(GuestPageSchema, await session.call("fs.list", params));
     return { entries: page.entries.map(entry), next_cursor: page.next_cursor };
   }
 
@@ -188,7 +189,7 @@ class ChangeEvents extends Transform {
 }
 
 function entry(answer: unknown): FileEntry {
-  const { mtime_ns, ...rest } = GuestEntrySchema.parse(answer);
+  const { mtime_ns, ...rest } = readAnswer(GuestEntrySchema, answer);
   return { ...rest, mtime: isoTime(mtime_ns), etag: etagOf(mtime_ns, rest.size) };
 }
 

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./artifact-push.ts";
 import { ByteSource } from "./byte-source.ts";
+import { readAnswer } from "./guest-calls.ts";
 import { dialled, type GuestFiles, pieceFromGuest } from "./guest-transfers.ts";
 import type { TransferSockets } from "./transfer-sockets.ts";
 
@@ -42,7 +43,7 @@ export class GuestArtifacts implements ArtifactFolder {
   }
 
   async scan(): Promise<ArtifactEntry[]> {
-    return ScanSchema.parse(await this.#guest.call("artifacts.scan", {})).artifacts;
+    return readAnswer(ScanSchema, await this.#guest.call("artifacts.scan", {})).artifacts;
   }
 
   async read(

@@ -7,12 +7,22 @@ import {
   type GuestMessage,
   SandbarError,
 } from "@sandbar/shared";
+import type { z } from "zod";
 
 const PENDING_LIMIT = 64;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The guest's own words for what the error table has a better name for. */
 const CODES: Record<string, ErrorCode> = { BUSY: "SESSION_NOT_READY", UNKNOWN_CONTEXT: "NOT_FOUND" };
+
+/** What a guest answers may be anything, and as long as a line. */
+export function readAnswer<T extends z.ZodType>(schema: T, answer: unknown): z.infer<T> {
+  const parsed = schema.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0]!;
+  const where = path.length > 0 ? ` (${path.join(".")}: ${message})` : "";
+  throw new SandbarError("HOST_ERROR", `the sandbox's answer cannot be understood${where}`);
+}
 
 type Answer = Extract<GuestMessage, { type: "answer" }>;
 

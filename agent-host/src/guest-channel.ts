@@ -11,6 +11,7 @@ import path from "node:path";
 import {
   type DaemonMessage,
   GUEST_LINE_LIMIT_BYTES,
+  GUEST_PROTOCOL_VERSION,
   type GuestMessage,
   GuestMessageSchema,
   GuestTransferSchema,
@@ -21,6 +22,9 @@ import type { Log } from "./log.ts";
 import { TransferSockets } from "./transfer-sockets.ts";
 
 const HELLO_MS = 2000;
+/** Of those who have not shown the secret yet: any code in the sandbox may dial. A new one takes the place of the oldest. */
+const UNPROVEN_LIMIT = 8;
+const FIRST_LINE_BYTES = 64 * 1024;
 const MAX_CONNECTIONS = 128;
 const TUNNEL_LIMIT = 64;
 const ARTIFACT_LIMIT = 16;
@@ -40,7 +44,8 @@ export interface GuestChannelOptions {
   onHello(hello: GuestHello): void;
   onMessage(message: GuestMessage): void;
   onDown(): void;
-  onViolations(): void;
+  /** It cannot be spoken with. */
+  onViolations(reason: string): void;
 }
 
 export class GuestChannel {
@@ -58,6 +63,7 @@ export class GuestChannel {
   #soon = "";
   #soonTimer: NodeJS.Timeout | null = null;
   readonly #sockets = new Set<net.Socket>();
+  readonly #unproven = new Set<net.Socket>();
 
   constructor(options: GuestChannelOptions) {
     this.#options = options;
@@ -128,64 +134,76 @@ export class GuestChannel {
   }
 
   #connected(socket: net.Socket): void {
+    const [oldest] = this.#unproven;
+    if (oldest && this.#unproven.size >= UNPROVEN_LIMIT) oldest.destroy();
     this.#sockets.add(socket);
-    const lines = new LineReader(GUEST_LINE_LIMIT_BYTES);
+    this.#unproven.add(socket);
     const deadline = setTimeout(() => socket.destroy(), HELLO_MS);
     socket.on("error", () => {});
     socket.on("close", () => {
       clearTimeout(deadline);
       this.#sockets.delete(socket);
+      this.#unproven.delete(socket);
       if (this.#current !== socket) return;
       this.#current = null;
       this.#options.onDown();
     });
-    let opening: Buffer | null = Buffer.alloc(0);
+    const opening = new LineReader(FIRST_LINE_BYTES);
     const onData = (chunk: Buffer) => {
-      // The first line says whether what follows is lines at all.
-      if (opening) {
-        chunk = opening.length ? Buffer.concat([opening, chunk]) : chunk;
-        const end = chunk.indexOf(0x0a);
-        opening = end < 0 && chunk.length <= GUEST_LINE_LIMIT_BYTES ? chunk : null;
-        if (opening) return;
-        const transfer = end < 0 ? null : readTransfer(chunk.subarray(0, end));
-        if (transfer) {
-          clearTimeout(deadline);
-          socket.off("data", onData);
-          socket.pause();
-          const wanted =
-            this.#hasToken(transfer.token) &&
-            (this.transfers.attach(transfer.transfer, socket) ||
-              this.tunnels.attach(transfer.transfer, socket) ||
-              this.artifacts.attach(transfer.transfer, socket));
-          if (!wanted) socket.destroy();
-          else if (end + 1 < chunk.length) socket.unshift(chunk.subarray(end + 1));
-          return;
-        }
-      }
-      let violation: string | null = null;
-      try {
-        for (const line of lines.push(chunk)) {
-          if (socket.destroyed) return;
-          const message = readMessage(line);
-          if (!message) violation = "a line is not a message";
-          else if (this.#current === socket) this.#options.onMessage(message);
-          else if (message.type === "hello" && this.#mayEnter(message)) {
-            clearTimeout(deadline);
-            this.#enter(socket, message);
-          } else return void socket.destroy();
-          if (violation) break;
-        }
-      } catch (error) {
-        if (error instanceof LineTooLong) violation = "a line is too long";
-        else this.#options.log.error({ err: error }, "could not handle a guest's message");
-      }
-      if (violation) this.#violation(socket, violation);
+      // What follows the first line need not be lines.
+      const end = chunk.indexOf(0x0a) + 1;
+      const [line] = readLines(opening, end > 0 ? chunk.subarray(0, end) : chunk) ?? [""];
+      if (line === undefined) return;
+      clearTimeout(deadline);
+      socket.off("data", onData).pause();
+      this.#unproven.delete(socket);
+      if (!this.#open(socket, line)) socket.destroy();
+      else if (end < chunk.length) socket.unshift(chunk.subarray(end));
+      if (this.#current === socket && !this.#paused) socket.resume();
     };
     socket.on("data", onData);
   }
 
+  /** Whether the first line of a connection says that it is the guest's. */
+  #open(socket: net.Socket, line: string): boolean {
+    const transfer = readJson(GuestTransferSchema, line);
+    if (transfer)
+      return (
+        this.#hasToken(transfer.token) &&
+        (this.transfers.attach(transfer.transfer, socket) ||
+          this.tunnels.attach(transfer.transfer, socket) ||
+          this.artifacts.attach(transfer.transfer, socket))
+      );
+    const message = readJson(GuestMessageSchema, line);
+    if (message?.type !== "hello" || !this.#mayEnter(message)) return false;
+    this.#enter(socket, message);
+    return true;
+  }
+
+  #listen(socket: net.Socket): void {
+    const lines = new LineReader(GUEST_LINE_LIMIT_BYTES);
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        for (const line of lines.push(chunk)) {
+          if (this.#current !== socket) return;
+          const message = readJson(GuestMessageSchema, line);
+          if (!message) return this.#violation(socket, "a line is not a message");
+          this.#options.onMessage(message);
+        }
+      } catch (error) {
+        if (error instanceof LineTooLong) this.#violation(socket, "a line is too long");
+        else this.#options.log.error({ err: error }, "could not handle a guest's message");
+      }
+    });
+  }
+
   #mayEnter(hello: GuestHello): boolean {
-    return hello.token === undefined ? !this.#tokenGiven : this.#hasToken(hello.token);
+    const proven = hello.token === undefined ? !this.#tokenGiven : this.#hasToken(hello.token);
+    if (!proven || Math.floor(hello.v) === GUEST_PROTOCOL_VERSION) return proven;
+    const reason = `the guest speaks version ${hello.v} of the protocol, this host ${GUEST_PROTOCOL_VERSION}`;
+    this.#options.log.error({ v: hello.v }, reason);
+    this.#options.onViolations(reason);
+    return false;
   }
 
   #hasToken(token: string): boolean {
@@ -200,33 +218,30 @@ export class GuestChannel {
     this.#current = socket;
     old?.destroy();
     this.#tokenGiven = true;
-    if (this.#paused) socket.pause();
+    this.#listen(socket);
     this.send({ type: "welcome", token: this.#options.token });
     this.#options.onHello(hello);
   }
 
   #violation(socket: net.Socket, reason: string): void {
-    // Strangers in the sandbox may dial too; only the proven guest counts.
-    const proven = this.#current === socket;
-    this.#options.log.warn({ reason, proven }, "guest broke the protocol");
+    this.#options.log.warn({ reason }, "guest broke the protocol");
     socket.destroy();
-    if (proven && ++this.#violations >= VIOLATION_LIMIT) this.#options.onViolations();
+    if (++this.#violations >= VIOLATION_LIMIT) this.#options.onViolations("protocol violation");
   }
 }
 
-function readTransfer(line: Buffer): z.infer<typeof GuestTransferSchema> | null {
-  if (line.length > 1024) return null;
+/** Null when there is one that is too long. */
+function readLines(reader: LineReader, chunk: Buffer): string[] | null {
   try {
-    return GuestTransferSchema.safeParse(JSON.parse(line.toString("utf8"))).data ?? null;
+    return [...reader.push(chunk)];
   } catch {
     return null;
   }
 }
 
-function readMessage(line: string): GuestMessage | null {
+function readJson<T extends z.ZodType>(schema: T, line: string): z.infer<T> | null {
   try {
-    const parsed = GuestMessageSchema.safeParse(JSON.parse(line));
-    return parsed.success ? parsed.data : null;
+    return schema.safeParse(JSON.parse(line)).data ?? null;
   } catch {
     return null;
   }

@@ -4,9 +4,10 @@ import http from "node:http";
 import net, { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ControlPlaneHttp } from "./control-plane-http.ts";
-import { type GuestFiles, readFromGuest } from "./guest-transfers.ts";
+import { type GuestFiles, readFromGuest, writeToGuest } from "./guest-transfers.ts";
 import { TransferSockets } from "./transfer-sockets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sandbar-guest-transfers-"));
@@ -61,4 +62,34 @@ it("a guest that sends more than it promised makes no requests of its own", asyn
     "PUT honest hello",
     "PUT later hello",
   ]);
+});
+
+/** It takes so many bytes and then does nothing more, until it is let go. */
+function lazyGuest(takes: number): GuestFiles {
+  const transfers = new TransferSockets();
+  return {
+    transfers,
+    async call(_method, { transfer }) {
+      const accepted = once(channel, "connection");
+      const socket = net.connect(join(folder, "daemon.sock"));
+      socket.on("data", (chunk) => {
+        takes -= chunk.length;
+        if (takes <= 0) socket.pause();
+      });
+      transfers.attach(transfer as string, (await accepted)[0] as net.Socket);
+      await once(socket, "close");
+      throw new Error("cut");
+    },
+  };
+}
+
+it("a transfer that stands still says whether the sender or the guest has stopped", async () => {
+  const silent = new PassThrough();
+  silent.write("some");
+  const waiting = writeToGuest(lazyGuest(1e9), { path: "x" }, silent, 100);
+  await expect(waiting).rejects.toMatchObject({ code: "REQUEST_TIMEOUT" });
+  const generous = new PassThrough();
+  generous.end(Buffer.alloc(16 * 1024 * 1024));
+  const stuck = writeToGuest(lazyGuest(1), { path: "x" }, generous, 100);
+  await expect(stuck).rejects.toMatchObject({ code: "TRANSFER_FAILED" });
 });

@@ -12,6 +12,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SandbarError } from "@sandbar/shared";
 import { z } from "zod";
+import { readAnswer } from "./guest-calls.ts";
 import { pump } from "./raw-body.ts";
 import type { TransferSockets } from "./transfer-sockets.ts";
 
@@ -94,7 +95,8 @@ export async function openInGuest(
 ): Promise<{ info: ReadInfo; stream: Readable | null }> {
   const expected = guest.transfers.expect();
   try {
-    const info = ReadInfoSchema.parse(
+    const info = readAnswer(
+      ReadInfoSchema,
       await guest.call("fs.read", { ...params, transfer: expected.id }, READ_ANSWER_MS),
     );
     if (info.directory || info.unsatisfiable) expected.cancel();
@@ -117,7 +119,7 @@ export async function tarFromGuest(
   try {
     const answer = guest.call("fs.tar", { ...params, transfer: expected.id }, Number.POSITIVE_INFINITY);
     const socket = await dialled(expected.socket, answer);
-    const stream = outOf(socket, async (count) => TarredSchema.parse(await answer).size === count);
+    const stream = outOf(socket, async (count) => readAnswer(TarredSchema, await answer).size === count);
     // What fails before its first byte can still be refused with the reason; later it can only be cut.
     await once(stream, "readable");
     return stream;
@@ -145,8 +147,13 @@ export async function watchGuest(
 }
 
 /** A file, complete or not at all: it appears under its name when everything has come. */
-export function writeToGuest(guest: GuestFiles, params: WriteParams, source: Readable): Promise<Written> {
-  return into(guest, "fs.write", params, source);
+export function writeToGuest(
+  guest: GuestFiles,
+  params: WriteParams,
+  source: Readable,
+  stallMs = STALL_MS,
+): Promise<Written> {
+  return into(guest, "fs.write", params, source, stallMs);
 }
 
 /** A tar archive, unpacked below a folder; complete or not at all. */
@@ -163,6 +170,7 @@ async function into(
   method: string,
   params: Record<string, unknown>,
   source: Readable,
+  stallMs = STALL_MS,
 ): Promise<Written> {
   let answer: Promise<unknown> | null = null;
   let expected: ReturnType<TransferSockets["expect"]> | null = null;
@@ -170,12 +178,16 @@ async function into(
     expected = guest.transfers.expect();
     answer = guest.call(method, { ...params, transfer: expected.id }, Number.POSITIVE_INFINITY);
     const socket = await dialled(expected.socket, answer);
-    stallsAfter(socket);
+    socket.setTimeout(stallMs, () => {
+      // Whoever sends has stopped, unless it is the guest that does not take what came.
+      const code = socket.writableLength === 0 ? "REQUEST_TIMEOUT" : "TRANSFER_FAILED";
+      socket.destroy(new SandbarError(code, `no byte moved for ${stallMs / 1000} s`));
+    });
     // What the guest says here only proves that it could say it.
     socket.resume();
     // The end of the pipeline half-closes; an error closes both ways, which is how the guest tells them apart.
     await (source instanceof IncomingMessage ? pump(source, socket) : pipeline(source, socket));
-    return WrittenSchema.parse(await answer);
+    return readAnswer(WrittenSchema, await answer);
   } catch (error) {
     expected?.cancel();
     source.destroy();

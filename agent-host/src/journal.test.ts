@@ -36,6 +36,10 @@ describe("the journal", () => {
       }),
     ).toThrow("disk full");
     expect(journal.lastN()).toBe(1);
+    expect(journal.epoch()).toBeUndefined();
+    journal.welcomed(3);
+    journal.welcomed(4);
+    expect(journal.epoch()).toBe(4);
     expect(journal.executions().map((row) => row.id)).toEqual(["exe_1"]);
   });
 

@@ -123,6 +123,19 @@ export class Journal {
     return (this.#get("SELECT value FROM meta WHERE key = 'last_n'")?.value as number | undefined) ?? 0;
   }
 
+  /** Undefined before the first. */
+  epoch(): number | undefined {
+    return this.#get("SELECT value FROM meta WHERE key = 'epoch'")?.value as number | undefined;
+  }
+
+  /** Before the first command of this welcome is accepted: its number counts from here on. */
+  welcomed(epoch: number): void {
+    this.#run(
+      "INSERT INTO meta VALUES ('epoch', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+      epoch,
+    );
+  }
+
   addSession(row: SessionRow): void {
     this.#run(
       "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

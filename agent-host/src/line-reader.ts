@@ -1,6 +1,7 @@
 /** @module Cuts a byte stream into lines, bounded before anything is parsed. */
 
 const NEWLINE = 0x0a;
+const PIECES = 1024;
 
 export class LineTooLong extends Error {}
 
@@ -32,6 +33,8 @@ export class LineReader {
       this.#held += chunk.length - start;
       if (this.#held > this.#limit) throw new LineTooLong();
       this.#parts.push(chunk.subarray(start));
+      // Each piece costs more than a few bytes.
+      if (this.#parts.length >= PIECES) this.#parts = [Buffer.concat(this.#parts)];
     }
   }
 }

@@ -1,9 +1,17 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { CLOSE, PROTOCOL_VERSION, type ServerFrame } from "@sandbar/shared";
+import {
+  CLOSE,
+  FRAME_LIMIT_BYTES,
+  framesOf,
+  HEARTBEAT_REQUEST,
+  type HostFrame,
+  PROTOCOL_VERSION,
+  type ServerFrame,
+} from "@sandbar/shared";
 import { describe, expect, it } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import { backoffMs, Link } from "./link.ts";
+import { backoffMs, Link, type LinkOptions } from "./link.ts";
 import type { Log } from "./log.ts";
 
 describe("redialling", () => {
@@ -33,6 +41,96 @@ describe("redialling", () => {
   });
 });
 
+describe("what one session causes", () => {
+  const huge = "x".repeat(FRAME_LIMIT_BYTES);
+
+  it("never makes a message that the control plane would close the link for", async () => {
+    const sessions = Array.from({ length: 1000 }, (_, i) => `ses_${i}`);
+    const { messages, answered } = await said({
+      describe: (brief) => ({
+        last_n: 0,
+        capacity: {} as never,
+        sessions: sessions.map((session) => ({
+          session,
+          report: brief
+            ? { state: "creating" }
+            : { state: "failed", failure: { code: "HOST_ERROR", detail: "y".repeat(4000) } },
+        })),
+      }),
+      send: (link) => {
+        link.send({ t: "answer", id: "req_1", result: huge });
+        link.send({ t: "answer", id: "req_2", result: "fine" });
+      },
+    });
+    expect(messages.map((text) => text.length <= FRAME_LIMIT_BYTES)).not.toContain(false);
+    const [hello] = messages.flatMap(framesOf).map((text) => JSON.parse(text) as HostFrame);
+    expect(hello).toMatchObject({ t: "hello" });
+    expect((hello as { sessions: { session: string }[] }).sessions.map(({ session }) => session)).toEqual(
+      sessions,
+    );
+    expect(answered).toEqual([
+      { t: "answer", id: "req_1", failure: { code: "HOST_ERROR", detail: expect.any(String) } },
+      { t: "answer", id: "req_2", result: "fine" },
+    ]);
+  });
+});
+
+/** What a fake control plane hears of a link that is welcomed and then used like this, up to two answers. */
+async function said(use: {
+  describe: LinkOptions["describe"];
+  send(link: Link): void;
+}): Promise<{ messages: string[]; answered: HostFrame[] }> {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  await once(server, "listening");
+  const messages: string[] = [];
+  const answered: HostFrame[] = [];
+  const enough = Promise.withResolvers<void>();
+  server.on("connection", (socket) => {
+    socket.send(JSON.stringify({ t: "challenge", v: PROTOCOL_VERSION, nonce: "n" }));
+    socket.on("message", (data) => {
+      if (data.toString() === HEARTBEAT_REQUEST) return;
+      messages.push(data.toString());
+      if (messages.length === 1)
+        socket.send(JSON.stringify({ t: "welcome", epoch: 1, heartbeat_ms: 15_000 }));
+      for (const text of framesOf(data.toString())) {
+        const frame = JSON.parse(text) as HostFrame;
+        if (frame.t === "answer" && answered.push(frame) === 2) enough.resolve();
+      }
+    });
+  });
+  const link: Link = new Link({
+    ...linkOptions(server),
+    describe: use.describe,
+    onWelcome: () => use.send(link),
+  });
+  link.start();
+  try {
+    await enough.promise;
+  } finally {
+    link.stop();
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+  }
+  return { messages, answered };
+}
+
+function linkOptions(server: WebSocketServer): LinkOptions {
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    hostId: "hst_1",
+    version: "0",
+    boot: "b",
+    log: { debug() {}, info() {}, warn() {}, error() {} } as unknown as Log,
+    sign: async () => "proof",
+    describe: () => ({ last_n: 0, capacity: {} as never, sessions: [] }),
+    onWelcome() {},
+    onFrame() {},
+    onUnreadableCommand() {},
+    onEnd() {},
+    onCongestion() {},
+  };
+}
+
 /** How long it waited, each time, when a fake control plane welcomes it and then does this. */
 async function pauses(then: (socket: WebSocket) => void): Promise<number[]> {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
@@ -53,20 +151,11 @@ async function pauses(then: (socket: WebSocket) => void): Promise<number[]> {
   };
   const log = { debug() {}, info: note, warn: note, error: note } as unknown as Log;
   const link = new Link({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    hostId: "hst_1",
-    version: "0",
-    boot: "b",
+    ...linkOptions(server),
     log,
-    sign: async () => "proof",
-    describe: () => ({ last_n: 0, capacity: {} as never, sessions: [] }),
-    onWelcome() {},
     onFrame() {
       throw new Error("cannot be handled");
     },
-    onUnreadableCommand() {},
-    onEnd() {},
-    onCongestion() {},
   });
   link.start();
   try {

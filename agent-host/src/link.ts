@@ -11,6 +11,7 @@ import {
   ServerFrameSchema,
 } from "@sandbar/shared";
 import WebSocket from "ws";
+import { boundFrame } from "./frame-bound.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Log } from "./log.ts";
 
@@ -40,8 +41,9 @@ export interface LinkOptions {
   readonly boot: string;
   readonly log: Log;
   sign(nonce: string): Promise<string>;
-  describe(): Pick<Hello, "last_n" | "capacity" | "sessions">;
-  onWelcome(): void;
+  /** `brief`: which sessions there are, but not how they are, which is told after the welcome. */
+  describe(brief: boolean): Pick<Hello, "last_n" | "epoch" | "capacity" | "sessions">;
+  onWelcome(epoch: number): void;
   onFrame(frame: ServerFrame): void;
   /** A command frame that this version cannot read. */
   onUnreadableCommand(n: number): void;
@@ -95,7 +97,10 @@ export class Link {
 
   sendText(text: string): boolean {
     if (!this.#welcomed || this.#socket?.readyState !== WebSocket.OPEN) return false;
-    this.#batch.add(text);
+    const bounded = boundFrame(text);
+    if (bounded !== text)
+      this.#options.log.warn({ frame: text.slice(0, 200), length: text.length }, "a frame was too long");
+    if (bounded !== null) this.#batch.add(bounded);
     return true;
   }
 
@@ -108,8 +113,6 @@ export class Link {
   #transmit(message: string): void {
     const socket = this.#socket;
     if (socket?.readyState !== WebSocket.OPEN) return;
-    if (message.length > FRAME_LIMIT_BYTES)
-      this.#options.log.warn({ length: message.length }, "sending a very large frame");
     socket.send(message, () => this.#relieve(socket));
     if (!this.#congested && socket.bufferedAmount > CONGESTED_BYTES) {
       this.#congested = true;
@@ -175,7 +178,7 @@ export class Link {
         (ping) => socket.readyState === WebSocket.OPEN && socket.send(ping),
         () => this.drop("no answer to the heartbeat"),
       );
-      this.#options.onWelcome();
+      this.#options.onWelcome(frame.epoch);
     } else if (this.#welcomed) this.#options.onFrame(frame);
   }
 
@@ -183,15 +186,17 @@ export class Link {
     const proof = await this.#options.sign(nonce);
     if (socket.readyState !== WebSocket.OPEN) return;
     const { version, boot } = this.#options;
-    const hello: HostFrame = {
-      t: "hello",
-      v: PROTOCOL_VERSION,
-      proof,
-      version,
-      boot,
-      ...this.#options.describe(),
-    };
-    socket.send(JSON.stringify(hello));
+    const hello = (brief: boolean): string =>
+      JSON.stringify({
+        t: "hello",
+        v: PROTOCOL_VERSION,
+        proof,
+        version,
+        boot,
+        ...this.#options.describe(brief),
+      } satisfies HostFrame);
+    const whole = hello(false);
+    socket.send(whole.length > FRAME_LIMIT_BYTES ? hello(true) : whole);
   }
 
   #closed(code: number, reason: string): void {

@@ -55,6 +55,23 @@ describe("the outcome of an execution", () => {
     },
   );
 
+  it("names what had run out: for sure when no kernel could start, beside its exit when one ended", () => {
+    const said = done("died", { shortage: { code: "PROCESS_LIMIT", detail: "64 of 64" } });
+    const error = (startedAt: number | null) => outcomeOfDone(said, ending("nothing", { startedAt })).error;
+    expect(error(null)).toMatchObject({ name: "PROCESS_LIMIT", value: expect.stringContaining("64 of 64") });
+    expect(error(1000)).toMatchObject({ name: "KERNEL_DIED", value: "killed (SIGKILL); 64 of 64" });
+  });
+
+  it("passes on, with the reason, that the variables were gone before the code began", () => {
+    const lost = { at: 0, exit: { exit_code: 3, signal: null, oom: false } };
+    const state = { variables: "lost", files: "kept", lost_at: "1970-01-01T00:00:00.000Z" };
+    const { status, ...outcome } = outcomeOfDone(done("ok", { lost }), ending("nothing"));
+    expect([status, outcome.state]).toEqual([
+      "ok",
+      { ...state, reason: expect.stringContaining("exit code 3") },
+    ]);
+  });
+
   it("names running out of memory, unless the daemon itself killed the kernel", () => {
     const oom = done("died", { exit: { exit_code: null, signal: 9, oom: true } });
     expect(outcomeOfDone(oom, ending("nothing"))).toMatchObject({
@@ -66,6 +83,11 @@ describe("the outcome of an execution", () => {
       error: { name: "OOM_KILLED" },
     });
     expect(outcomeOfDone(oom, ending("timeout", { killed: true })).status).toBe("timeout");
+    const heap = done("died", { exit: { exit_code: null, signal: 6, oom: true } });
+    expect(outcomeOfDone(heap, ending("nothing")).error).toMatchObject({
+      name: "OOM_KILLED",
+      value: expect.stringContaining("heap"),
+    });
   });
 
   it("says how a kernel died", () => {

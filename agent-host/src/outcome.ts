@@ -10,6 +10,7 @@ import type {
   ExecutionError,
   Exit,
   GuestEvent,
+  Lost,
   Outcome,
   SessionSpec,
   Survival,
@@ -38,14 +39,32 @@ export function outcomeOfDone(done: Done, ending: Ending): Outcome {
   const { status, error } = judge(done, ending);
   return {
     ...base(ending),
+    artifacts_skipped: done.artifacts_skipped,
     status,
     error,
     exit_code: done.exit_code,
     totals: done.totals,
-    state: died ? VARIABLES_LOST : KEPT,
+    state: { ...(died ? VARIABLES_LOST : KEPT), ...(done.lost && lostBefore(done.lost)) },
     // `done` itself is not forwarded, so the log above it is complete at the number before.
     last_seq: done.seq - 1,
   };
+}
+
+function lostBefore(lost: Lost): Partial<Survival> {
+  return { variables: "lost", reason: lossReason(lost), lost_at: new Date(lost.at).toISOString() };
+}
+
+/** Why variables are gone that no execution took with it. */
+export function lossReason({ exit, detail }: Lost): string {
+  if (detail) return detail;
+  const how = exit?.oom ? `it ${outOfMemory(exit)}` : exitReason(exit);
+  return `the kernel ended while no code ran in it: ${how}`;
+}
+
+function outOfMemory(exit: Exit): string {
+  return exit.signal === constants.signals.SIGKILL
+    ? "was killed for using more memory than the session has"
+    : "ended because its heap was full, which the language's runtime sizes by the session's memory";
 }
 
 function judge(done: Done, ending: Ending): Pick<Outcome, "status" | "error"> {
@@ -54,7 +73,7 @@ function judge(done: Done, ending: Ending): Pick<Outcome, "status" | "error"> {
   if (died && done.exit?.oom && !ending.killed)
     return {
       status: "died",
-      error: tableError("OOM_KILLED", "the kernel was killed for using more memory than the session has"),
+      error: tableError("OOM_KILLED", `the kernel ${outOfMemory(done.exit)}`),
     };
   switch (ending.asked) {
     case "timeout":
@@ -82,8 +101,15 @@ function judge(done: Done, ending: Ending): Pick<Outcome, "status" | "error"> {
       };
     default:
       if (!died) return own(done);
-      return { status: "died", error: tableError("KERNEL_DIED", exitReason(done.exit)) };
+      return { status: "died", error: deathError(done, ending) };
   }
+}
+
+/** A kernel that could not even start has one cause; for one that ran, what was missing is only likely. */
+function deathError({ exit, shortage }: Done, { startedAt }: Ending): ExecutionError {
+  if (!shortage) return tableError("KERNEL_DIED", exitReason(exit));
+  if (startedAt === null) return tableError(shortage.code, `no kernel could be started: ${shortage.detail}`);
+  return tableError("KERNEL_DIED", `${exitReason(exit)}; ${shortage.detail}`);
 }
 
 function own(done: Done): Pick<Outcome, "status" | "error"> {

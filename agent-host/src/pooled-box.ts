@@ -53,7 +53,7 @@ export class PooledBox {
         this.#hello = null;
         this.#lost("the guest went away");
       },
-      onViolations: () => this.#lost("protocol violation"),
+      onViolations: (reason) => this.#lost(reason),
     };
     this.box = new Box({
       id: row.box,

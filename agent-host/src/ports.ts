@@ -6,7 +6,7 @@
  */
 import http from "node:http";
 import type { Socket } from "node:net";
-import { type PortAnswer, type PortRequest, SandbarError } from "@sandbar/shared";
+import { HEADERS_LIMIT, type PortAnswer, type PortRequest, SandbarError } from "@sandbar/shared";
 import WebSocket from "ws";
 import type { ControlPlaneHttp } from "./control-plane-http.ts";
 import type { Log } from "./log.ts";
@@ -162,9 +162,11 @@ function deliver(
   log: Log,
 ): PortAnswer {
   const status = answer.statusCode ?? 0;
-  if (status < 200 || status > 599) {
+  const length = answer.headers["content-length"];
+  const refusal = refusalOf(answer, status, length);
+  if (refusal) {
     answer.destroy();
-    throw new SandbarError("PORT_CLOSED", `the server answered with the status ${status}`);
+    throw new SandbarError("PORT_CLOSED", refusal);
   }
   const headers: [string, string][] = [];
   for (let i = 0; i < answer.rawHeaders.length; i += 2)
@@ -173,12 +175,23 @@ function deliver(
     answer.destroy();
     return { status, headers, has_body: false };
   }
-  const length = answer.headers["content-length"];
   control
     .push(grant, answer, length === undefined ? null : Number(length))
     .catch((error) => log.debug({ err: error }, "a port's answer was cut"))
     .finally(() => answer.destroy());
   return { status, headers, has_body: true };
+}
+
+/** Why an answer cannot be passed on; null when it can. */
+function refusalOf(answer: http.IncomingMessage, status: number, length?: string): string | null {
+  if (status < 200 || status > 599) return `the server answered with the status ${status}`;
+  if (answer.rawHeaders.length > 2 * HEADERS_LIMIT)
+    return `the server's answer has more than ${HEADERS_LIMIT} headers`;
+  if (length !== undefined && !Number.isSafeInteger(Number(length)))
+    return "the length of the server's answer is no number of bytes";
+  // It came with its head already, and cannot be read.
+  if (answer.socket.destroyed && !answer.complete) return "the server's answer is not HTTP";
+  return null;
 }
 
 function silent(port: number, error: Error): SandbarError {

@@ -14,6 +14,7 @@ import {
 } from "@sandbar/shared";
 import { z } from "zod";
 import type { ControlPlaneHttp } from "./control-plane-http.ts";
+import { readAnswer } from "./guest-calls.ts";
 import type { Log } from "./log.ts";
 import { type PortGuest, requestPort } from "./ports.ts";
 import { openTerminal } from "./terminal.ts";
@@ -56,7 +57,7 @@ export class ProcessCalls {
       case "processes.get":
         return session.call("ps.get", params).then(described);
       case "processes.list":
-        return session.call("ps.list", params).then((answer) => GuestProcessListSchema.parse(answer));
+        return session.call("ps.list", params).then((answer) => readAnswer(GuestProcessListSchema, answer));
       case "processes.remove":
         return session.call("ps.remove", params).then(nothing);
       case "processes.stdin":
@@ -69,6 +70,9 @@ export class ProcessCalls {
         return session.call("ps.output", params, OUTPUT_ANSWER_MS).then(output);
       case "terminal.open":
         return openTerminal(session, this.#tunnels, TerminalSchema.parse(params), this.#log);
+      case "tunnels.close":
+        this.#tunnels.close(z.string().parse(params.grant));
+        return Promise.resolve({});
       case "ports.request":
         return requestPort(session, this.#tunnels, this.#http, PortRequestSchema.parse(params), this.#log);
       default:
@@ -77,6 +81,6 @@ export class ProcessCalls {
   }
 }
 
-const described = (answer: unknown): GuestProcess => GuestProcessSchema.parse(answer);
-const output = (answer: unknown): ProcessOutput => ProcessOutputSchema.parse(answer);
+const described = (answer: unknown): GuestProcess => readAnswer(GuestProcessSchema, answer);
+const output = (answer: unknown): ProcessOutput => readAnswer(ProcessOutputSchema, answer);
 const nothing = (): Params => ({});

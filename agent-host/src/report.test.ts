@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type HostFrame, HostFrameSchema, type KernelEvent, type Outcome } from "@sandbar/shared";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ReportBatch, reportFrames } from "./report.ts";
 
 const OUTCOME: Outcome = {
@@ -18,6 +17,14 @@ const OUTCOME: Outcome = {
 const text = (seq: number, chars = 1): KernelEvent => ({ type: "stdout", seq, text: "é".repeat(chars) });
 const parse = (frame: string) =>
   HostFrameSchema.parse(JSON.parse(frame)) as Extract<HostFrame, { t: "report" }>;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+const sleep = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("reports", () => {
   it("never exceed the limit, also when the last event and the outcome together would", () => {

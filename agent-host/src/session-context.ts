@@ -13,6 +13,7 @@ import type { Pool } from "./pool.ts";
 import type { Preparation } from "./preparation.ts";
 import type { ProcessCalls } from "./process-calls.ts";
 import type { Removals } from "./removals.ts";
+import type { ReportWindows } from "./report-window.ts";
 import type { SettledOutcomes } from "./settled-outcomes.ts";
 import type { VolumeCalls } from "./volume-calls.ts";
 
@@ -22,6 +23,7 @@ export interface SessionContext {
   readonly containers: Containers;
   readonly link: Upward;
   readonly settled: SettledOutcomes;
+  readonly windows: ReportWindows;
   readonly files: FileCalls;
   readonly processes: ProcessCalls;
   readonly artifacts: ArtifactIngest;

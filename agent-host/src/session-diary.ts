@@ -90,7 +90,7 @@ export class SessionDiary {
       await this.#saveMetadata();
     });
     if (this.#quiet) clearTimeout(this.#quiet);
-    if (command.language !== "bash" && outcome.state.variables === "kept")
+    if (command.language !== "bash" && (outcome.state.variables === "kept" || outcome.state.lost_at))
       this.#quiet = setTimeout(() => this.#keepState(command.context, command.language), QUIET_MS);
   }
 

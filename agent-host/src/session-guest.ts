@@ -83,7 +83,7 @@ export class SessionGuest {
         else this.#listener.onMessage(message);
       },
       onDown: () => this.#onDown(),
-      onViolations: () => this.#listener.onLost("protocol violation"),
+      onViolations: (reason) => this.#listener.onLost(reason),
     };
   }
 

@@ -1,7 +1,8 @@
 /** @module What the control plane hears of one session: its state, journaled first, and how far its creation is. */
-import type { SessionReport } from "@sandbar/shared";
+import { CONTEXT_LIMIT, type Loss, type Lost, type SessionReport } from "@sandbar/shared";
 import type { Journal, SessionRow } from "./journal.ts";
 import type { Upward } from "./link.ts";
+import { lossReason } from "./outcome.ts";
 
 export interface SessionReportsContext {
   readonly row: SessionRow;
@@ -13,6 +14,8 @@ export interface SessionReportsContext {
 export class SessionReports {
   readonly #context: SessionReportsContext;
   readonly #steps: [string, number][] = [];
+  /** By context: said to whoever listens, again and again, until an execution says it. */
+  readonly #losses = new Map<string, Loss>();
   #told = false;
 
   constructor(context: SessionReportsContext) {
@@ -37,14 +40,36 @@ export class SessionReports {
 
   tell(): void {
     const { row, link } = this.#context;
-    this.#told = link.send({ t: "session", session: row.id, report: row.report });
+    this.#told = link.send({ t: "session", session: row.id, report: this.#report });
+  }
+
+  /** What the guest knows of a context's variables. */
+  lost(context: string, lost: Lost | null | undefined): void {
+    const at = lost && new Date(lost.at).toISOString();
+    if (this.#losses.get(context)?.at === (at ?? undefined)) return;
+    if (!lost || !at) {
+      this.#losses.delete(context);
+      return;
+    }
+    this.#losses.delete(context);
+    this.#losses.set(context, { context, reason: lossReason(lost), at });
+    // Contexts that were closed never run what would say it.
+    const [oldest] = this.#losses.keys();
+    if (oldest !== undefined && this.#losses.size > CONTEXT_LIMIT) this.#losses.delete(oldest);
+    this.tell();
+  }
+
+  get #report(): SessionReport {
+    const { report } = this.#context.row;
+    if (report.state !== "ready" || this.#losses.size === 0) return report;
+    return { ...report, lost: [...this.#losses.values()] };
   }
 
   /** Its state goes out with the `hello` that is about to be sent. */
-  inventory(): { session: string; report: SessionReport } {
+  inventory(brief: boolean): { session: string; report: SessionReport } {
     const { row } = this.#context;
-    this.#told = !this.terminal;
-    return { session: row.id, report: row.report };
+    this.#told = !brief && !this.terminal;
+    return { session: row.id, report: brief ? { state: "creating" } : this.#report };
   }
 
   onWelcome(): void {

@@ -6,7 +6,7 @@
 import {
   type ArtifactEntry,
   type DaemonMessage,
-  type Failure,
+  failureOf,
   type GuestMessage,
   SandbarError,
   type SessionReport,
@@ -21,6 +21,7 @@ import { LeftArtifacts } from "./left-artifacts.ts";
 import type { Log } from "./log.ts";
 import { tableError } from "./outcome.ts";
 import type { PooledBox } from "./pooled-box.ts";
+import type { ReportWindow } from "./report-window.ts";
 import type { SessionContext } from "./session-context.ts";
 import { SessionDiary } from "./session-diary.ts";
 import { type ExecutionsHost, SessionExecutions } from "./session-executions.ts";
@@ -57,6 +58,8 @@ export class Session implements ExecutionHost, ExecutionsHost {
   /** An earlier daemon made the box. */
   #adopted = false;
   #drained = false;
+  #congested = false;
+  readonly window: ReportWindow;
 
   constructor(row: SessionRow, context: SessionContext, executions: ExecutionRow[] = []) {
     this.row = row;
@@ -69,6 +72,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
       onDown: () => this.executions.onGuestDown(),
       onLost: (reason) => this.condemn(reason),
     });
+    this.window = context.windows.open(() => this.#pause());
     this.#reports = new SessionReports({
       row,
       journal: context.journal,
@@ -158,10 +162,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
 
   async #fail(error: unknown): Promise<void> {
     if (this.#abort.signal.aborted) return;
-    const failure: Failure =
-      error instanceof SandbarError
-        ? error.failure
-        : { code: "SESSION_START_FAILED", detail: error instanceof Error ? error.message : String(error) };
+    const failure = failureOf(error, "SESSION_START_FAILED");
     this.#log.warn({ err: error }, "session could not be started");
     await this.#destroy();
     this.executions.end(failure.detail, false);
@@ -217,6 +218,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
       return;
     }
     if (this.#adopted) this.#start.giveEnv();
+    for (const { context, lost } of hello.contexts) this.#reports.lost(context, lost);
     this.executions.onHello(hello);
   }
 
@@ -225,15 +227,25 @@ export class Session implements ExecutionHost, ExecutionsHost {
       const execution = this.executions.get(message.execution);
       if (execution && !execution.finished) this.#diary?.onEvent(message.execution, message.event);
       execution?.onEvent(message.event);
-    } else if (message.type === "context") this.#start.onContext(message);
+      if (execution && message.event.type === "done" && message.event.lost)
+        this.#reports.lost(execution.context, null);
+    } else if (message.type === "context") {
+      this.#start.onContext(message);
+      this.#reports.lost(message.context, message.lost);
+    }
   }
 
   openContext(context: string, language: string): void {
     this.toGuest({ type: "context.open", context, language, env: this.row.spec.env });
   }
 
-  pause(paused: boolean): void {
-    this.#guest.pause(paused);
+  pause(congested: boolean): void {
+    this.#congested = congested;
+    this.#pause();
+  }
+
+  #pause(): void {
+    this.#guest.pause(this.#congested || this.window.full);
   }
 
   call(method: string, params: Record<string, unknown>, timeoutMs?: number): Promise<unknown> {
@@ -267,8 +279,8 @@ export class Session implements ExecutionHost, ExecutionsHost {
     return this.#context.link.sendText(text);
   }
 
-  inventory(): { session: string; report: SessionReport } {
-    return this.#reports.inventory();
+  inventory(brief: boolean): { session: string; report: SessionReport } {
+    return this.#reports.inventory(brief);
   }
 
   onWelcome(): void {

@@ -7,6 +7,7 @@
 import { randomBytes } from "node:crypto";
 import {
   type Command,
+  failureOf,
   type HostFrame,
   newId,
   SandbarError,
@@ -14,13 +15,13 @@ import {
   type SessionReport,
 } from "@sandbar/shared";
 import type { ExecutionRow, Run, SessionRow } from "./journal.ts";
+import { Once } from "./once.ts";
 import { outcomeOfContainerDeath } from "./outcome.ts";
 import { Session } from "./session.ts";
 import type { SessionContext } from "./session-context.ts";
 
 /** Ids become folder names. */
 const SAFE_ID = /^[A-Za-z0-9_-]{1,64}$/;
-const ANSWER_LIMIT_CHARS = 1_000_000;
 const CALLS = new Set(["state"]);
 
 type Create = Extract<Command, { type: "session.create" }>;
@@ -28,6 +29,7 @@ type Create = Extract<Command, { type: "session.create" }>;
 export class Sessions {
   readonly #context: SessionContext;
   readonly #sessions = new Map<string, Session>();
+  readonly #once = new Once();
 
   constructor(context: SessionContext) {
     this.#context = context;
@@ -178,8 +180,8 @@ export class Sessions {
     settled.report(row.id);
   }
 
-  inventory(): { session: string; report: SessionReport }[] {
-    return this.all().map((session) => session.inventory());
+  inventory(brief: boolean): { session: string; report: SessionReport }[] {
+    return this.all().map((session) => session.inventory(brief));
   }
 
   onWelcome(): void {
@@ -208,33 +210,34 @@ export class Sessions {
   async onCall({ id, session, method, params }: Extract<ServerFrame, { t: "call" }>): Promise<void> {
     let frame: HostFrame;
     try {
-      const ofHost = this.#context.volumeCalls.handle(method, params);
-      if (ofHost) {
-        this.#context.link.send({ t: "answer", id, result: await ofHost });
-        return;
-      }
-      const found = this.#sessions.get(session);
-      if (!found) throw new SandbarError("NOT_FOUND", "this host does not have the session");
-      const given = isRecord(params) ? params : {};
-      const asked =
-        this.#context.files.handle(found, method, given) ??
-        this.#context.exports.handle(found, method, given) ??
-        this.#context.datasets.handle(found, method, given) ??
-        this.#context.processes.handle(found, method, given) ??
-        (CALLS.has(method) ? found.call(method, given) : undefined);
-      if (!asked) throw new SandbarError("HOST_ERROR", `this host does not know ${method}`);
-      const result = await asked;
-      if (JSON.stringify(result ?? null).length > ANSWER_LIMIT_CHARS)
-        throw new SandbarError("HOST_ERROR", "the answer is too large");
+      const result = await this.#ask(session, method, params);
       frame = { t: "answer", id, result: result ?? null };
     } catch (error) {
-      const failure =
-        error instanceof SandbarError
-          ? error.failure
-          : { code: "HOST_ERROR" as const, detail: (error as Error).message };
-      frame = { t: "answer", id, failure };
+      frame = { t: "answer", id, failure: failureOf(error, "HOST_ERROR") };
     }
     this.#context.link.send(frame);
+  }
+
+  async #ask(session: string, method: string, params: unknown): Promise<unknown> {
+    const ofHost = this.#context.volumeCalls.handle(method, params);
+    if (ofHost) return ofHost;
+    const found = this.#sessions.get(session);
+    if (!found) throw new SandbarError("NOT_FOUND", "this host does not have the session");
+    const given = isRecord(params) ? params : {};
+    if (typeof given.once !== "string") return this.#askSession(found, method, given);
+    return this.#once.do(`${session} ${given.once}`, () => this.#askSession(found, method, given));
+  }
+
+  async #askSession(found: Session, method: string, given: Record<string, unknown>): Promise<unknown> {
+    const { files, exports, datasets, processes } = this.#context;
+    const asked =
+      files.handle(found, method, given) ??
+      exports.handle(found, method, given) ??
+      datasets.handle(found, method, given) ??
+      processes.handle(found, method, given) ??
+      (CALLS.has(method) ? found.call(method, given) : undefined);
+    if (!asked) throw new SandbarError("HOST_ERROR", `this host does not know ${method}`);
+    return asked;
   }
 
   onContainerDeath(container: string): void {

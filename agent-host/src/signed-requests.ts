@@ -8,7 +8,7 @@ import http from "node:http";
 import https from "node:https";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { ERRORS, ProblemSchema, SandbarError } from "@sandbar/shared";
+import { ERRORS, type Problem, ProblemSchema, SandbarError } from "@sandbar/shared";
 import type { Identity } from "./identity.ts";
 
 /** Neither side moved a byte for so long. */
@@ -151,7 +151,10 @@ function refusal(status: number, text: string): Error {
     const detail = `the control plane answered ${status}`;
     return status >= 500 || status === 429 ? new Unreachable(detail) : new SandbarError("HOST_ERROR", detail);
   }
-  const { code, detail } = problem.data;
+  return refusalOf(problem.data);
+}
+
+export function refusalOf({ code, detail }: Problem): Error {
   return ERRORS[code].status >= 500 || ERRORS[code].status === 429
     ? new Unreachable(`${code}: ${detail}`)
     : new SandbarError(code, detail);

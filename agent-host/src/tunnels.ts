@@ -21,6 +21,7 @@ export interface TunnelGuest {
 
 export class Tunnels {
   readonly #url: string;
+  readonly #open = new Map<string, WebSocket>();
 
   constructor(url: string) {
     this.#url = url;
@@ -37,8 +38,19 @@ export class Tunnels {
     });
     const use = () => fetch(url, { method: "PUT" }).catch(() => {});
     const alive = setInterval(use, Math.min(ALIVE_MS, idleMs / 3));
-    socket.once("close", () => clearInterval(alive));
+    this.#open.set(grant, socket);
+    socket.once("close", () => {
+      clearInterval(alive);
+      this.#open.delete(grant);
+    });
     return socket;
+  }
+
+  /** The client may not use it any more. Nothing that it sends until it has heard so counts. */
+  close(grant: string): void {
+    const socket = this.#open.get(grant);
+    socket?.removeAllListeners("message");
+    socket?.close(1008, "the API key was revoked or has expired");
   }
 }
 

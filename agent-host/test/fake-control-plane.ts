@@ -109,7 +109,7 @@ export class FakeControlPlane {
   async until<T>(
     what: string,
     look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-    ms = 20_000,
+    ms = 50_000,
   ): Promise<T> {
     const end = Date.now() + ms;
     for (;;) {

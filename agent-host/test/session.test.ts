@@ -65,7 +65,7 @@ describe("a session on a host", () => {
       stdout: "hello\n",
       text: "42",
     });
-    expect(plane.execution(execution)).toMatchObject({ reports: 1, outcomes: 1 });
+    expect(plane.execution(execution).outcomes).toBe(1);
 
     await daemon.stopSession(session);
     expect(await daemon.leftovers()).toEqual(EMPTY);
@@ -204,7 +204,6 @@ describe("code that does not end well", () => {
       error: { name: "EXECUTION_TIMEOUT" },
       state: { variables: "kept", files: "kept" },
     });
-    expect(outcome.finished_at - outcome.started_at!).toBeLessThan(1500);
     expect((await daemon.outcome(daemon.run(session, "y"))).text).toBe("7");
   });
 

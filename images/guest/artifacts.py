@@ -5,6 +5,7 @@ without following links, and a file counts as the same only while its size and i
 """
 
 import base64
+import itertools
 import os
 import stat
 import time
@@ -38,20 +39,23 @@ class Artifacts:
         """How the folder looked when nothing at all was in it."""
         self._relinked = {}
         """Files that lost one of their names here: how they were found, and how they look since. It changes the others' time."""
+        self._beyond_repair = ()
+        """How the folder looked when nothing could be done about it: said once."""
 
     def found(self) -> dict:
         """For a `done`: nothing when there is nothing, which must cost nearly nothing."""
         look = _look()
         if look is not None and look == self._empty:
             return {}
+        said = self._put_right(look)
         entries, more = self.scan()
         if entries:
             _add_hashes(entries)
-            return {"artifacts": entries, "artifacts_more": more}
+            return {"artifacts": entries, "artifacts_more": more, **said}
         # A change in the same tick of the clock as the one before it would not show.
         long_ago = look is not None and abs(time.time_ns() - look[2]) > TICK_NS
         self._empty = look if long_ago and look == _look() and next(_listing(b""), None) is None else None
-        return {}
+        return said
 
     def scan(self) -> "tuple[list[dict], bool]":
         entries = []
@@ -91,7 +95,17 @@ class Artifacts:
                 self._settled[path] = mark
         return {"removed": removed}
 
+    def _put_right(self, look) -> dict:
+        """A folder of ours is there again, whatever code has put in its place: only a link is removed, all else moved aside."""
+        try:
+            reason = _restore()
+        except OSError as error:
+            reason = None if look == self._beyond_repair else "nothing can be kept in it: %s" % error.strerror
+            self._beyond_repair = look
+        return {"artifacts_skipped": [{"name": os.fsdecode(ROOT), "reason": reason}]} if reason else {}
+
     def scan_call(self, _params: dict, _answer) -> dict:
+        self._put_right(_look())
         entries, more = self.scan()
         return {"artifacts": entries, "artifacts_more": more}
 
@@ -185,13 +199,36 @@ def _send_file(sock, fd: int, size: int) -> bool:
     return whole
 
 
-def _look() -> "tuple[int, int, int] | None":
-    """Changes with every entry that comes or goes in the folder itself."""
+def _restore() -> "str | None":
+    """What was wrong with the folder and is right now."""
+    try:
+        mode = os.lstat(ROOT).st_mode
+    except FileNotFoundError:
+        os.mkdir(ROOT)
+        return "it was removed; a new folder is there now"
+    if stat.S_ISDIR(mode):
+        if os.access(ROOT, os.R_OK | os.W_OK | os.X_OK):
+            return None
+        os.chmod(ROOT, stat.S_IMODE(mode) | 0o700)
+        return "its mode shut us out and was changed"
+    if stat.S_ISLNK(mode):
+        os.unlink(ROOT)
+        was = "a symbolic link stood there and was removed"
+    else:
+        aside = next(name for name in (b"%s.%d" % (ROOT, n) for n in itertools.count(1)) if not os.path.lexists(name))
+        os.rename(ROOT, aside)
+        was = "a %s stood there, now %s" % (paths.kind_of(mode), os.fsdecode(aside))
+    os.mkdir(ROOT)
+    return "%s; a new folder is there now" % was
+
+
+def _look() -> "tuple[int, int, int, int] | None":
+    """Changes with every entry that comes or goes in the folder itself, and with its mode."""
     try:
         status = os.lstat(ROOT)
     except OSError:
         return None
-    return (status.st_dev, status.st_ino, status.st_mtime_ns)
+    return (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_mode)
 
 
 def _listing(folder: bytes):

@@ -2,11 +2,14 @@
 
 import languages
 import limits
+from shortage import shortage
 from wire_json import dumps, encode
 
 STATE_TIMEOUT_MS = 2000
 STATE_VARIABLES = 500
 STATE_REPR = 200
+STATE_SHARE = 8
+"""One variable's share of the time, so that a few slow ones leave some for the others."""
 
 
 class CallError(Exception):
@@ -72,9 +75,11 @@ def state(guest, params: dict, reply) -> None:
         if isinstance(result, dict):
             reply(_bounded_state(result))
         else:
-            reply(error=str(message.get("error", "no answer"))[:1000], code="FAILED")
+            missing = shortage()
+            why, code = ("; " + missing["detail"], missing["code"]) if missing else ("", "FAILED")
+            reply(error=str(message.get("error", "no answer"))[:1000] + why, code=code)
 
-    request = {"op": "state", "variables": STATE_VARIABLES, "repr": STATE_REPR}
+    request = {"op": "state", "variables": STATE_VARIABLES, "repr": STATE_REPR, "each_s": timeout_s / STATE_SHARE}
     context.ask(request, timeout_s, answered)
 
 

@@ -15,6 +15,8 @@ from ring import Ring
 
 COMMANDS = 64
 REMEMBERED = 256
+FORGOTTEN = 10_000
+"""Ids of commands that are gone, which are not started again."""
 STRAGGLER_S = 0.02
 STRAGGLER_LOOKS = 50
 LAG_BYTES = 256 * 1024
@@ -163,6 +165,7 @@ class Commands:
         self._commands = {}
         self._done = {}
         """Calls that must not be done twice, when the daemon's question came twice."""
+        self._gone = {}
 
     def start(self, params: dict) -> Command:
         found = self._commands.get(str(params["process"]))
@@ -170,6 +173,8 @@ class Commands:
             if found.digest != params.get("digest"):
                 raise CallError("IDEMPOTENCY_CONFLICT", "the process was started with another request")
             return found
+        if str(params["process"]) in self._gone:
+            raise CallError("PROCESS_GONE", "the process that this key has started was deleted, or made room for others")
         while len(self._commands) >= COMMANDS:
             ended = next((command for command in self._commands.values() if command.exit is not None), None)
             if ended is None:
@@ -193,6 +198,9 @@ class Commands:
         command = self._commands.pop(ident, None)
         if command is None:
             return
+        self._gone[ident] = None
+        if len(self._gone) > FORGOTTEN:
+            del self._gone[next(iter(self._gone))]
         self._share()
         command.killed = True
         command.kill()

@@ -1,7 +1,9 @@
 """A context: one kernel after another, the executions that wait for it, and the pipes that earlier ones left open."""
 
+import errno
 import os
 import signal
+import time
 from collections import deque
 
 import artifacts
@@ -13,11 +15,16 @@ from journal import Execution
 from kernel import Kernel, spawn
 from output import LateText, Pipe, StreamText
 from results import bounded_bundle, bounded_error
+from shortage import shortage
 from wire_json import dumps, encode
+from wires import Ticket
 
 STRAGGLER_S = 0.02
 STRAGGLER_LOOKS = 50
 HANGUP_S = 0.2
+EARLY_S = 0.5
+SPAWN_AGAIN_S = 0.05
+SPAWN_TRIES = 100
 
 
 class Context:
@@ -37,11 +44,19 @@ class Context:
         self._kernel = None
         self._queue = deque()
         self._running = None
+        self._ticket = None
+        self._began = (0.0, 0)
+        self._handed_over = 0.0
+        self._interrupted = False
         self._streams = ()
         self._pipes = ()
         self._old_pipes = deque()
         self._failed_starts = 0
         self._oom_kills = 0
+        self._used = False
+        """Code has run in the kernel, or in one whose state it took over."""
+        self.lost = None
+        """How the variables went while no code ran, until an execution has been told."""
         self._start_timer = None
         self._replacing = False
         self._asking = None
@@ -63,12 +78,19 @@ class Context:
     def idle(self) -> bool:
         return self.state == "ready" and self._running is None and self._asking is None and not self._queue
 
-    def interrupt(self, execution: Execution) -> None:
+    def interrupt(self, execution: Execution, again: bool = True) -> None:
         if execution is self._running:
+            self._interrupted = True
             processes.signal_group(self._kernel.pid, signal.SIGINT)
             self._wire.interrupted()
+            if processes.crowded():
+                # Whoever multiplies would leave the kernel neither a processor nor a process to end its code with.
+                self._kill_leftovers()
             if self._wire.repeat_interrupt_s:
                 self._loop.after(self._wire.repeat_interrupt_s, lambda: self.interrupt(execution))
+            elif again and time.monotonic() - self._handed_over < EARLY_S:
+                # A kernel that has not taken the code yet takes the signal for nobody's.
+                self._loop.after(EARLY_S, lambda: self.interrupt(execution, again=False))
         elif execution in self._queue:
             self._queue.remove(execution)
             self._end_unstarted(execution, "interrupted", None)
@@ -82,6 +104,8 @@ class Context:
 
     def restart(self) -> None:
         self._failed_starts = 0
+        self._used = False
+        self.lost = None
         if self._kernel is not None and self._kernel.alive:
             self._kill_kernel()
         else:
@@ -93,7 +117,7 @@ class Context:
             return
         self._env = env
         if languages.LANGUAGES[self.language].takes_env and self._kernel is not None and self._kernel.alive:
-            self._kernel.send(encode(dumps({"op": "env", "env": env})) + b"\n")
+            self._wire.say(self._kernel, {"op": "env", "env": env})
         else:
             self.restart()
 
@@ -133,7 +157,7 @@ class Context:
         """One at a time, between executions; those that come meanwhile wait."""
         self._asking = {"on_answer": on_answer, "child": None}
         self._asking["timer"] = self._loop.after(timeout_s, self._question_overdue)
-        self._kernel.send(encode(dumps(message)) + b"\n")
+        self._wire.say(self._kernel, message)
 
     def _question_overdue(self) -> None:
         """A kernel that forked for the answer loses the child; another one is interrupted. It then answers with what it has."""
@@ -153,7 +177,9 @@ class Context:
 
     # The kernel's life
 
-    def start(self) -> None:
+    def start(self, tries: int = SPAWN_TRIES) -> None:
+        if self._start_timer is not None:
+            self._start_timer.cancel()
         if not self._replacing:
             self.tag = os.urandom(8).hex()
             self.sessions = set()
@@ -164,8 +190,12 @@ class Context:
                 self._on_message, self._on_exit, self._on_hangup,
             )
         except OSError as error:
-            self._announce("dead", None, "the kernel could not be started: %s" % error)
-            self._fail_waiting(None)
+            if error.errno == errno.EAGAIN and tries > 1:
+                # Processes that were just killed count until they are reaped.
+                self.state = "starting"
+                self._start_timer = self._loop.after(SPAWN_AGAIN_S, lambda: self.start(tries - 1))
+                return
+            self._fail_start("the kernel could not be started: %s" % error, None, error)
             return
         # Fed to `late` until an execution owns them; a fresh-pipes kernel never writes here again after its first one.
         self._pipes = (self._pipe(kernel.stdout, self._late["stdout"]), self._pipe(kernel.stderr, self._late["stderr"]))
@@ -174,7 +204,7 @@ class Context:
         self._guest.rank_victim(kernel.pid)
         self._start_timer = self._loop.after(limits.KERNEL_START_S, self._kill_kernel)
         if not self._replacing:
-            self._announce("starting", self._guest.last_exit.pop(self.name, None))
+            self._announce("starting")
 
     def _launch(self, fds: "dict[int, int]") -> int:
         language = languages.LANGUAGES[self.language]
@@ -195,6 +225,12 @@ class Context:
 
     def _kill_members(self) -> None:
         self._kill_generation(self.tag, set(self.sessions), STRAGGLER_LOOKS)
+
+    def _kill_leftovers(self) -> None:
+        foreign = self._guest.owned()
+        foreign.pop(self.tag, None)
+        killed = processes.kill_leftovers(self.tag, self.sessions, foreign, self._kernel.pid, self._began)
+        self._guest.reaper.settle(killed)
 
     def _kill_generation(self, tag: str, sessions: "set[int]", looks: int) -> None:
         foreign = self._guest.owned()
@@ -222,18 +258,20 @@ class Context:
         kernel.close()
         planned = self._replacing
         signaled = os.WIFSIGNALED(status)
-        kills = oom.kills()
         exit = {
             "exit_code": None if signaled else os.WEXITSTATUS(status),
             "signal": os.WTERMSIG(status) if signaled else None,
-            "oom": signaled and os.WTERMSIG(status) == signal.SIGKILL and not kernel.killed and kills > self._oom_kills,
+            "oom": signaled and not kernel.killed and self._out_of_memory(os.WTERMSIG(status)),
         }
         if not planned:
             self._kill_members()
         running, self._running = self._running, None
         self._answered({"error": "the kernel ended"})
         if running is not None:
-            self._finish(running, "died", None, exit)
+            missing = None if kernel.killed or exit["oom"] else shortage()
+            # A runtime may well end for want of a thread; the other things it tells the code.
+            said = {"shortage": missing} if missing and missing["code"] == "PROCESS_LIMIT" else {}
+            self._finish(running, "died", None, exit, **said)
         for pipe in self._pipes:
             pipe.drain()
         self._retire_pipes()
@@ -244,29 +282,43 @@ class Context:
             self.start()
             return
         self._replacing = False
+        if self._used and running is None:
+            self.lost = {"at": int(time.time() * 1000), "exit": exit}
+        self._used = False
         if kernel.ready:
             self._failed_starts = 0
         else:
             self._failed_starts += 1
             if self._failed_starts >= limits.FAILED_STARTS:
-                self._announce("dead", exit, "the kernel ended before it was ready")
-                self._fail_waiting(exit)
+                self._fail_start("the kernel ended before it was ready", exit)
                 return
-        self._guest.last_exit[self.name] = exit
         self.start()
 
+    def _out_of_memory(self, number: int) -> bool:
+        """Killed for it by the system, or ended by a runtime whose own limit is lower: V8 says so and aborts."""
+        if number == signal.SIGKILL:
+            return oom.kills() > self._oom_kills
+        for pipe in self._pipes:
+            pipe.drain()
+        return any(oom.HEAP.search(stream.recent()) for stream in self._streams[1:])
+
     def _let_go(self) -> None:
+        if self._start_timer is not None:
+            self._start_timer.cancel()
         for pipe in (*self._pipes, *self._old_pipes):
             pipe.close()
         self._pipes = ()
         self._old_pipes.clear()
         self._wire.close()
-        self._announce("dead", None, "closed")
+        self._announce("dead", "closed")
         self._guest.context_gone(self)
 
-    def _fail_waiting(self, exit) -> None:
+    def _fail_start(self, detail: str, exit, error: "OSError | None" = None) -> None:
+        missing = shortage(error)
+        self._announce("dead", "%s; %s" % (detail, missing["detail"]) if missing else detail)
+        said = {"shortage": missing} if missing else {}
         while self._queue:
-            self._end_unstarted(self._queue.popleft(), "died", exit)
+            self._end_unstarted(self._queue.popleft(), "died", exit, **self._loss(), **said)
 
     # What the kernel says
 
@@ -274,12 +326,13 @@ class Context:
         op = message.get("op")
         running = self._running
         if op == "done":
-            if running is not None and message.get("id") == running.id:
+            if running is not None and self._ticket.ends(message):
                 self._running = None
+                if self._interrupted:
+                    self._kill_leftovers()
                 self._replacing = message.get("again") is True
                 code = message.get("exit_code")
                 status = message.get("status")
-                running.dropped += int(message.get("dropped") or 0)
                 self._finish(
                     running,
                     status if status in ("ok", "error", "interrupted") else "error",
@@ -294,14 +347,14 @@ class Context:
                 self._pump()
                 if languages.LANGUAGES[self.language].forks:
                     self._guest.fork_parent.execution_ended(message.get("imported"), self._env)
-        elif op == "result" and running is not None:
+        elif op == "result" and running is not None and self._ticket.names(message):
             self._drain()
-            data = bounded_bundle(running, message.get("data"))
+            data = bounded_bundle(running, message)
             if data:
                 self._journal.event(running, "result", data=data)
             if message.get("wait") is True:
-                self._kernel.send(b'{"op":"go"}\n')
-        elif op == "error" and running is not None:
+                self._wire.go(self._kernel, self._ticket)
+        elif op == "error" and running is not None and self._ticket.ends(message):
             self._drain()
             self._journal.event(running, "error", **bounded_error(message))
         elif op == "late" and message.get("stream") in self._late:
@@ -318,10 +371,13 @@ class Context:
                 self._start_timer.cancel()
                 self._start_timer = None
             self.state = "ready"
-            if self._replacing:
-                self._replacing = False
-            else:
-                self._announce("ready", None)
+            if self._replacing and not message.get("whole"):
+                missing = shortage()
+                why = ": %s" % missing["detail"] if missing else ""
+                self.lost = {"at": int(time.time() * 1000), "exit": None, "detail": "the shell ended and its state could not be kept" + why}
+            if not self._replacing or self.lost:
+                self._announce("ready")
+            self._replacing = False
             self._pump()
         if self._journal.full:
             self._guest.hold_all()
@@ -335,20 +391,43 @@ class Context:
     def _begin(self, execution: Execution) -> None:
         kernel = self._kernel
         self._running = execution
+        self._handed_over = time.monotonic()
+        self._ticket = ticket = Ticket()
+        self._began = processes.now()
+        self._interrupted = False
+        self._used = True
+        execution.loss = self._loss()
         self._oom_kills = oom.kills()
         self._guest.fork_parent.execution_began()
         sinks = tuple(StreamText(self._journal, execution, stream) for stream in ("stdout", "stderr"))
-        if self._wire.fresh_pipes:
+        fresh_pipes = self._wire.fresh_pipes
+        if fresh_pipes:
             self._retire_pipes()
-            fds = self._wire.begin(kernel, execution)
+        else:
+            for pipe in self._pipes:
+                pipe.drain()
+        try:
+            fds = self._wire.begin(kernel, execution, ticket)
+        except OSError as error:
+            self._refuse(execution, error)
+            return
+        if fresh_pipes:
             self._pipes = tuple(self._pipe(fd, sink) for fd, sink in zip(fds, sinks))
         else:
             for pipe, sink in zip(self._pipes, sinks):
-                pipe.drain()
                 pipe.sink = sink
-            self._wire.begin(kernel, execution)
         self._streams = sinks
         self._journal.event(execution, "started")
+
+    def _refuse(self, execution: Execution, error: OSError) -> None:
+        """The kernel has not heard of it, and is ready for another one."""
+        self._running = None
+        missing = shortage(error) or {"code": "CONTEXT_UNAVAILABLE", "detail": "try again, or restart the context"}
+        value = "the code could not be given to the kernel: %s; %s" % (error.strerror, missing["detail"])
+        self._journal.event(execution, "error", name=missing["code"], value=value, traceback="")
+        self._end_unstarted(execution, "error", None, **execution.loss)
+        self._wire.ended()
+        self._loop.after(0, self._pump)
 
     def _drain(self) -> None:
         for pipe in self._pipes:
@@ -357,7 +436,7 @@ class Context:
         for stream in self._streams:
             stream.flush()
 
-    def _finish(self, execution: Execution, status: str, exit_code, exit) -> None:
+    def _finish(self, execution: Execution, status: str, exit_code, exit, **more) -> None:
         for pipe in self._pipes:
             if pipe.fd >= 0:
                 pipe.drain()
@@ -368,13 +447,22 @@ class Context:
         for pipe, stream in zip(self._pipes, ("stdout", "stderr")):
             pipe.sink = self._late[stream]
         totals = {"stdout": out, "stderr": err, "results_dropped": execution.dropped}
+        if execution.left_out:
+            totals["left_out"] = execution.left_out
+        if execution.result_length:
+            totals["result"] = execution.result_length
         found = artifacts.ARTIFACTS.found()
-        self._journal.end(execution, status=status, exit_code=exit_code, exit=exit, totals=totals, **found)
+        self._journal.end(execution, status=status, exit_code=exit_code, exit=exit, totals=totals, **found, **execution.loss, **more)
         self._wire.ended()
 
-    def _end_unstarted(self, execution: Execution, status: str, exit) -> None:
+    def _end_unstarted(self, execution: Execution, status: str, exit, **more) -> None:
         totals = {"stdout": 0, "stderr": 0, "results_dropped": 0}
-        self._journal.end(execution, status=status, exit_code=None, exit=exit, totals=totals)
+        self._journal.end(execution, status=status, exit_code=None, exit=exit, totals=totals, **more)
+
+    def _loss(self) -> dict:
+        """What an execution says of it, once: its `done` is kept until acknowledged."""
+        lost, self.lost = self.lost, None
+        return {"lost": lost} if lost else {}
 
     def _pipe(self, fd: int, sink) -> Pipe:
         pipe = Pipe(self._loop, self._journal, fd, sink, self._guest.hold_all)
@@ -391,7 +479,7 @@ class Context:
             while len(self._old_pipes) > limits.OLD_PIPES_PER_CONTEXT:
                 self._old_pipes.popleft().close()
 
-    def _announce(self, state: str, exit, detail: str = "") -> None:
+    def _announce(self, state: str, detail: str = "") -> None:
         self.state = state
-        message = {"type": "context", "context": self.name, "state": state, "exit": exit, "detail": detail[:8000]}
+        message = {"type": "context", "context": self.name, "state": state, "detail": detail[:8000], "lost": self.lost}
         self._guest.link.send(encode(dumps(message)) + b"\n")

@@ -33,8 +33,6 @@ class Guest:
         self.link = Link(self.loop, socket_path, self._hello, self._on_welcome, self._on_message)
         self.journal = Journal(self.link.send, self.link.send_soon, self._release_all)
         self.contexts = {}
-        self.last_exit = {}
-        """How a context's kernel ended, until the message about its successor has said so."""
         self.commands = Commands(self)
         self.fork_parent = ForkParent(self.loop, self.reaper, self._idle, self._rank_victims)
         self._calls = Calls(self)
@@ -86,7 +84,6 @@ class Guest:
     def context_gone(self, context: Context) -> None:
         if self.contexts.get(context.name) is context:
             del self.contexts[context.name]
-        self.last_exit.pop(context.name, None)
 
     def _idle(self) -> bool:
         return all(context.idle() or context.state == "dead" for context in self.contexts.values())
@@ -107,7 +104,9 @@ class Guest:
             "type": "hello",
             "v": PROTOCOL_VERSION,
             "languages": self._languages,
-            "contexts": [{"context": c.name, "language": c.language, "state": c.state} for c in self.contexts.values()],
+            "contexts": [
+                {"context": c.name, "language": c.language, "state": c.state, "lost": c.lost} for c in self.contexts.values()
+            ],
             "executions": self.journal.inventory(),
         }
         if self._token is not None:
@@ -169,7 +168,7 @@ class Guest:
             return context
         if language not in self._languages or len(self.contexts) >= limits.CONTEXTS:
             detail = "no kernel for %s in this image" % language if language not in self._languages else "too many contexts"
-            refusal = {"type": "context", "context": name, "state": "dead", "exit": None, "detail": detail[:8000]}
+            refusal = {"type": "context", "context": name, "state": "dead", "detail": detail[:8000]}
             self.link.send(encode(dumps(refusal)) + b"\n")
             return None
         context = Context(self, name, language, message.get("env") or {})

@@ -7,7 +7,8 @@ from wire_json import dumps, encode, quote
 
 
 class Execution:
-    __slots__ = ("id", "context", "request", "seq", "kept", "ended", "flowing", "head", "results", "mime_left", "dropped")
+    __slots__ = ("id", "context", "request", "seq", "kept", "ended", "flowing", "head", "results", "mime_left",
+                 "dropped", "left_out", "result_length", "loss")
 
     def __init__(self, context, request: dict) -> None:
         self.id = request["execution"]
@@ -22,6 +23,11 @@ class Execution:
         self.results = 0
         self.mime_left = int(request.get("mime_total_limit", 8_000_000))
         self.dropped = 0
+        self.left_out = {}
+        """MIME types of values that were left out, and how long the longest was."""
+        self.result_length = 0
+        """Of the longest text that was cut."""
+        self.loss = {}
 
 
 class Journal:

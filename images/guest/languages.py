@@ -46,7 +46,12 @@ class Language:
 
 
 # At top level, not in a function, where `declare` would make variables local. A snippet that breaks out ends the shell like `exit`.
-BASH_LOOP = '. "{script}"; while :; do __sb_take; eval "$__sb_code" 60>&-; { __sb_give "$?" "$-"; } 2>/dev/null; done'
+# Not `while :`, since a snippet may make a function of that name. With `set -n` a shell runs nothing any more, and takes what it does
+# not run for a success: `until` ends then.
+BASH_LOOP = (
+    '. "{script}"; until ((0)); do __sb_take; builtin eval "$__sb_code" 40>&-; '
+    '{ __sb_status=${__sb_status:-$?} __sb_flags=$-; builtin trap - DEBUG; __sb_give "$__sb_status" "$__sb_flags"; } >/dev/null 2>&1; done'
+)
 
 # Code that an interrupt ends inside a callback leaves Node's async bookkeeping one level too deep, for which it would abort.
 NODE_OPTIONS = ["--no-force-async-hooks-checks"]

@@ -18,7 +18,8 @@ LATE_BURST = 256 * 1024
 LATE_PER_S = 32 * 1024
 LATE_REST_S = 0.05
 """A process left behind that writes without end is read slowly, and most of it dropped: it must not wear out guest and daemon."""
-RESULT_LINE_BYTES = LINE_BYTES - 64 * 1024
+RESULT_BYTES = 1_400_000
+"""Of one result as JSON: the daemon lets no more through, since it must fit a frame."""
 ERROR_NAME = 256
 ERROR_VALUE = 16 * 1024
 ERROR_TRACEBACK = 64 * 1024

@@ -1,6 +1,7 @@
 """Whom the OOM killer takes, and how often it struck in this container's cgroup (v2, else v1)."""
 
 import os
+import re
 
 import cgroup
 
@@ -9,6 +10,8 @@ FIRST = 1000
 KERNEL = 800
 """Far above PID 1, which must never be taken."""
 MARGIN = 64 * 1024 * 1024
+
+HEAP = re.compile("^(FATAL ERROR|# Fatal).*out of memory", re.M)
 
 SOURCES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 

@@ -3,6 +3,7 @@
 import codecs
 import os
 import time
+from collections import deque
 
 import limits
 from journal import Execution, Journal
@@ -12,6 +13,8 @@ from wire_json import dumps, encode
 READ_BYTES = 64 * 1024
 DRAIN_READS = 16
 """What lay in the pipe when `done` came; a process that writes for ever must not hold it up."""
+
+RECENT_READS = 16
 
 _decoder = codecs.getincrementaldecoder("utf-8")
 
@@ -24,7 +27,7 @@ class StreamText:
     """One stream of one execution."""
 
     late = False
-    __slots__ = ("_journal", "_execution", "_name", "_decode", "_parts", "_pending", "_left", "total")
+    __slots__ = ("_journal", "_execution", "_name", "_decode", "_parts", "_pending", "_left", "_recent", "total")
 
     def __init__(self, journal: Journal, execution: Execution, name: str) -> None:
         self._journal = journal
@@ -34,6 +37,7 @@ class StreamText:
         self._parts = []
         self._pending = 0
         self._left = int(execution.request.get("stream_limit", 4 * 1024 * 1024))
+        self._recent = deque(maxlen=RECENT_READS)
         self.total = 0
 
     def feed(self, data: bytes) -> None:
@@ -44,6 +48,10 @@ class StreamText:
     def finish(self) -> None:
         self._take(self._decode(b"", True))
         self.flush()
+
+    def recent(self) -> str:
+        """The last of what came, whether there was room for it or not."""
+        return "".join(self._recent)
 
     def flush(self) -> None:
         if not self._pending:
@@ -58,6 +66,7 @@ class StreamText:
     def _take(self, text: str) -> None:
         if not text:
             return
+        self._recent.append(text)
         self.total += utf16_length(text)
         if self._left <= 0:
             return

@@ -43,7 +43,21 @@ def resolve(params: dict, key: str = "path") -> bytes:
         raise CallError("PATH_INVALID", "the path is empty or contains NUL")
     if len(raw) > PATH_BYTES:
         raise CallError("PATH_INVALID", "the path is longer than %d bytes" % PATH_BYTES)
+    if _climbs_out(raw):
+        raise CallError("PATH_INVALID", "'..' leads out of the session's folder; give an absolute path")
     return os.path.join(SESSION, raw)
+
+
+def _climbs_out(raw: bytes) -> bool:
+    """As it is written: where links lead is for the kernel to say, and stays in the sandbox too."""
+    if raw.startswith(b"/") or b".." not in raw:
+        return False
+    depth = 0
+    for part in raw.split(b"/"):
+        depth += -1 if part == b".." else part not in (b"", b".")
+        if depth < 0:
+            return True
+    return False
 
 
 def resolve_new(params: dict, key: str = "path") -> "tuple[bytes, bytes]":

@@ -2,9 +2,28 @@
 
 import os
 import signal
+import time
+
+import cgroup
 
 ENV_TAG = "SANDBAR_CONTEXT"
 FREEZE_PASSES = 10
+CROWDED = 0.75
+"""Of the processes that the sandbox may have: whoever needs a new one is about to fail."""
+SETTLE_S = 1.0
+"""The guest stands still for so long at most, until what it has killed is gone: it takes a few milliseconds."""
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def _open_loadavg() -> int:
+    try:
+        return os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+_LOADAVG = _open_loadavg()
+"""Its last word is the number of the newest process; open, since it is read at each execution."""
 
 
 class Reaper:
@@ -25,6 +44,23 @@ class Reaper:
             on_exit = self._watched.pop(pid, None)
             if on_exit is not None:
                 on_exit(status)
+
+    def settle(self, killed: "set[int]") -> None:
+        """Until they have given back what they had; their places under the pids limit they keep until they are reaped."""
+        left = killed - self._watched.keys()
+        deadline = time.monotonic() + SETTLE_S
+        while left and time.monotonic() < deadline:
+            for pid in list(left):
+                try:
+                    gone = os.waitpid(pid, os.WNOHANG)[0] == pid
+                except ChildProcessError:
+                    # A zombie whose parent lives on is that one's to reap.
+                    fields = _stat(pid)
+                    gone = not fields or (fields[0] == b"Z" and int(fields[1]) not in left | {os.getpid()})
+                if gone:
+                    left.discard(pid)
+            if left:
+                time.sleep(0.001)
 
 
 def signal_group(pid: int, number: int) -> None:
@@ -48,10 +84,68 @@ def kill_members(tag: str, sessions: "set[int]", foreign: "dict[str, set[int]]")
     nobody: whoever hides where it comes from goes with the first context that is killed.
     `foreign` are the tags and sessions of the other contexts.
     """
-    # Stopped processes keep their places under the pids limit, so a fork bomb cannot outrun the scan.
+    return len(_kill(lambda table: _members(table, tag, sessions, foreign)))
+
+
+def kill_leftovers(tag: str, sessions: "set[int]", foreign: "dict[str, set[int]]", kernel: int, began: "tuple[float, int]") -> "set[int]":
+    """SIGKILL for what an execution that was interrupted has left behind: every process of its context that is younger than the
+    execution, except the kernel and the offspring of older processes. In a crowded sandbox, which would otherwise be of no more use,
+    the older ones go too.
+    """
+    # The table tells a start in whole ticks, rounded down; within that of the beginning, the number tells who was there.
+    since, newest = (0, 0) if crowded() else (int(began[0] * TICKS), began[1])
+    me = os.getpid()
+
+    def find(table) -> "set[int]":
+        def left_behind(pid: int) -> bool:
+            while pid in table and pid not in (kernel, me):
+                parent, _session, start, _state = table[pid]
+                if start < since or (start == since and pid <= newest):
+                    return False
+                pid = parent
+            return True
+
+        members = _members(table, tag, sessions, foreign)
+        return {pid for pid in members if pid != kernel and left_behind(pid)}
+
+    return _kill(find)
+
+
+def now() -> "tuple[float, int]":
+    """On the clock by which processes' starts are told, and the number of the process that was made last."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME), _newest()
+
+
+def _newest() -> int:
+    try:
+        return int(os.pread(_LOADAVG, 128, 0).rsplit(None, 1)[-1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def crowded() -> bool:
+    pids = cgroup.pids()
+    return pids is not None and pids[1] >= pids[0] * CROWDED
+
+
+def _kill(find) -> "set[int]":
+    """`find` tells from the table whom to kill."""
     found = set()
+    if os.getpid() == 1:
+        # Everybody is stopped at once, which no fork escapes: one by one, a process that forks and ends at once is always elsewhere.
+        # A fork bomb would also leave us no processor to look around with, so in a crowd nobody is asked who was stopped before.
+        stopped = set() if crowded() else {pid for pid, row in _table().items() if row[3] == b"T"}
+        signal_process(-1, signal.SIGSTOP)
+        table = _table()
+        found = find(table)
+        for pid in found:
+            signal_process(pid, signal.SIGKILL)
+        # Children first: a shell that found one of its jobs stopped would say so.
+        for pid in sorted(table.keys() - found - stopped, key=lambda pid: (table[pid][2], pid), reverse=True):
+            signal_process(pid, signal.SIGCONT)
+        return found
     for _ in range(FREEZE_PASSES):
-        fresh = _members(tag, sessions, foreign) - found
+        fresh = find(_table()) - found
         if not fresh:
             break
         for pid in fresh:
@@ -59,7 +153,7 @@ def kill_members(tag: str, sessions: "set[int]", foreign: "dict[str, set[int]]")
         found |= fresh
     for pid in found:
         signal_process(pid, signal.SIGKILL)
-    return len(found)
+    return found
 
 
 def kill_everything(sessions: "set[int]") -> None:
@@ -69,8 +163,7 @@ def kill_everything(sessions: "set[int]") -> None:
         signal_group(pid, signal.SIGKILL)
 
 
-def _members(tag: str, sessions: "set[int]", foreign: "dict[str, set[int]]") -> "set[int]":
-    table = _table()
+def _members(table: "dict[int, tuple]", tag: str, sessions: "set[int]", foreign: "dict[str, set[int]]") -> "set[int]":
     me = os.getpid()
     owners = {session: mark for mark, owned in foreign.items() for session in owned}
     owners.update((session, tag) for session in sessions)
@@ -82,7 +175,7 @@ def _members(tag: str, sessions: "set[int]", foreign: "dict[str, set[int]]") -> 
         while pid > 1 and pid != me and seen < 1000:
             if pid not in table:
                 break
-            parent, session = table[pid]
+            parent, session, _start, _state = table[pid]
             mark = owners.get(session) or owners.get(pid) or _tag_of(pid, tags)
             if mark:
                 return mark
@@ -103,21 +196,25 @@ def _members(tag: str, sessions: "set[int]", foreign: "dict[str, set[int]]") -> 
     return members
 
 
-def _table() -> "dict[int, tuple[int, int]]":
+def _table() -> "dict[int, tuple[int, int, int, bytes]]":
+    """Of each living process its parent, its session, its start and its state."""
     table = {}
     for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open("/proc/%s/stat" % name, "rb") as file:
-                stat = file.read()
-        except OSError:
-            continue
-        # The command, in parentheses, may itself contain anything.
-        fields = stat[stat.rindex(b")") + 2 :].split()
-        if fields[0] not in (b"Z", b"X"):
-            table[int(name)] = (int(fields[1]), int(fields[3]))
+        if name.isdigit():
+            fields = _stat(int(name))
+            if fields and fields[0] not in (b"Z", b"X"):
+                table[int(name)] = (int(fields[1]), int(fields[3]), int(fields[19]), fields[0])
     return table
+
+
+def _stat(pid: int) -> "list[bytes]":
+    try:
+        with open("/proc/%d/stat" % pid, "rb") as file:
+            stat = file.read()
+    except OSError:
+        return []
+    # The command, in parentheses, may itself contain anything.
+    return stat[stat.rindex(b")") + 2 :].split()
 
 
 def _tag_of(pid: int, tags: "set[str]") -> "str | None":

@@ -114,6 +114,7 @@ class End:
         self._on_relief = on_relief
         self._reading = True
         self._last = False
+        self._deaf = False
         self._tcp = sock.family != socket.AF_UNIX
         if self._tcp:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -130,16 +131,27 @@ class End:
             self.watch()
 
     def send(self, data) -> None:
-        if self._sock is None:
+        if self._sock is None or self._deaf:
             return
         self._out += data
         self._flush()
 
     def finish(self) -> None:
-        """Closes once everything has been sent."""
+        """Closes once everything has been sent. The daemon closes first: cut while it sends, it would not read the rest."""
+        if self._sock is None:
+            return
         self._last = True
-        self.read(False)
+        self.read(not self._tcp)
         if not self._out:
+            self._finished()
+
+    def _finished(self) -> None:
+        if self._tcp:
+            self.close()
+            return
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
             self.close()
 
     def close(self) -> None:
@@ -164,15 +176,25 @@ class End:
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError:
-            self.close()
+            self._hears_no_more()
             return
         del self._out[:sent]
-        if self._last and not self._out:
-            self.close()
-            return
         self.watch()
+        if self._last and not self._out:
+            self._finished()
+            return
         if self.waiting < BUFFER_BYTES:
             self._on_relief()
+
+    def _hears_no_more(self) -> None:
+        """A server that has answered and gone without reading everything: its answer may still be on its way."""
+        if self._last or not self._tcp:
+            self.close()
+            return
+        self._deaf = True
+        self._out.clear()
+        self.watch()
+        self._on_relief()
 
     def _acknowledge(self) -> None:
         """At once: a server that writes its answer in two pieces waits 40 ms for it otherwise. Holds only for a while."""
@@ -186,7 +208,7 @@ class End:
             return
         if not self._reading:
             # Hung up while nobody reads: nothing can be sent there any more.
-            self.close()
+            self._hears_no_more()
             return
         try:
             data = self._sock.recv(READ_BYTES)
@@ -194,11 +216,11 @@ class End:
             return
         except OSError:
             data = b""
-        if data:
+        if not data:
+            self.close()
+        elif not self._last:
             self._acknowledge()
             self._on_data(data)
-        else:
-            self.close()
 
 
 class Splice:

@@ -13,8 +13,32 @@ from wire_json import dumps, encode
 _SPECIAL = re.compile(rb"[^ -\[\]-~]")
 
 
+class Ticket:
+    """One for each execution, of our own making: what a kernel says counts only for the execution whose ticket it shows.
+
+    Results show its name, which code may find out. The end shows its token, which lies outside of the kernel's memory until
+    the code has come to its end, where the language can do that. Whoever gets hold of it all the same ends his own execution early;
+    what the kernel says at the real end then shows a token that counts no more.
+    """
+
+    __slots__ = ("name", "token")
+
+    def __init__(self) -> None:
+        self.name = os.urandom(8).hex()
+        # A request begins with a digit, so a kernel can tell one from the other.
+        self.token = "t" + os.urandom(8).hex()[1:]
+
+    def names(self, message: dict) -> bool:
+        return message.get("id") == self.name
+
+    def ends(self, message: dict) -> bool:
+        return message.get("token") == self.token
+
+
 class PassedPipesWire:
-    """New pipes by SCM_RIGHTS, stdin as a file in memory."""
+    """New pipes by SCM_RIGHTS, stdin as a file in memory. Requests have their length in front, so that a kernel reads no further:
+    the token that ends the execution lies behind its request, and once more after each result that the kernel waits with.
+    """
 
     fresh_pipes = True
     repeat_interrupt_s = 0.0
@@ -36,16 +60,22 @@ class PassedPipesWire:
     def close(self) -> None:
         pass
 
-    def begin(self, kernel, execution) -> "tuple[int, int]":
+    def say(self, kernel, message: dict) -> None:
+        kernel.send(_prefixed(encode(dumps(message))))
+
+    def go(self, kernel, ticket: Ticket) -> None:
+        """A result has been taken that the kernel waits with."""
+        kernel.send(ticket.token.encode())
+
+    def begin(self, kernel, execution, ticket: Ticket) -> "tuple[int, int]":
+        stdin = execution.request.get("stdin")
+        given = [] if stdin is None else [_memory_file(stdin)]
         stdout, out_w = os.pipe()
         stderr, err_w = os.pipe()
-        fds = [out_w, err_w]
-        stdin = execution.request.get("stdin")
-        if stdin is not None:
-            fds.append(_memory_file(stdin))
-        message = run_message(execution)
+        fds = [out_w, err_w, *given]
+        message = run_message(execution, ticket)
         message["fds"] = len(fds)
-        kernel.send(encode(dumps(message)) + b"\n", tuple(fds))
+        kernel.send(_prefixed(encode(dumps(message))) + ticket.token.encode(), tuple(fds))
         for fd in fds:
             os.close(fd)
         return stdout, stderr
@@ -84,20 +114,30 @@ class SharedStdinWire(PassedPipesWire):
     def ready(self, message: dict) -> None:
         self.fresh_pipes = message.get("fresh_pipes") is True
 
-    def begin(self, kernel, execution) -> "tuple[int, int]":
+    def say(self, kernel, message: dict) -> None:
+        kernel.send(encode(dumps(message)) + b"\n")
+
+    def go(self, kernel, ticket: Ticket) -> None:
+        self.say(kernel, {"op": "go"})
+
+    def begin(self, kernel, execution, ticket: Ticket) -> "tuple[int, int]":
         stdin = execution.request.get("stdin")
         os.ftruncate(self._stdin, 0)
         if stdin is not None:
             _write_all(self._stdin, encode(stdin))
         os.lseek(self._stdin, 0, os.SEEK_SET)
-        message = run_message(execution)
+        message = run_message(execution, ticket)
         message["stdin_given"] = stdin is not None
         self._runs += 1
         pipes = kernel.stdout, kernel.stderr
         if self.fresh_pipes:
             message["pipes"], *pipes = self._named.make()
-        kernel.send(encode(dumps(message)) + b"\n")
+        self._hand_over(kernel, message, ticket)
         return tuple(pipes)
+
+    def _hand_over(self, kernel, message: dict, ticket: Ticket) -> None:
+        # Out of reach for code, in the kernel's closures.
+        self.say(kernel, {**message, "token": ticket.token})
 
     def ended(self) -> None:
         self._named.forget()
@@ -122,7 +162,8 @@ class SharedStdinWire(PassedPipesWire):
 
 class FileWire(SharedStdinWire):
     """For R, which cannot use a socket by descriptor: a request lies in a file in memory (5), a byte on a pipe (4) announces it,
-    answers come on a pipe (3). One request at a time, which is how kernels are spoken to anyway.
+    answers come on a pipe (3). One request at a time, which is how kernels are spoken to anyway. The file's first line has
+    an execution's name and token, which the kernel reads at its end.
     """
 
     # R's system() ignores SIGINT while its child dies of it, and would go on with the next expression.
@@ -146,6 +187,15 @@ class FileWire(SharedStdinWire):
 
     def interrupted(self) -> None:
         pass
+
+    def say(self, kernel, message: dict) -> None:
+        kernel.send(b"\n" + encode(dumps(message)))
+
+    def go(self, kernel, ticket: Ticket) -> None:
+        os.write(self._poke, b"!")
+
+    def _hand_over(self, kernel, message: dict, ticket: Ticket) -> None:
+        kernel.send(("%s %s\n" % (ticket.name, ticket.token)).encode() + encode(dumps(message)))
 
     def close(self) -> None:
         super().close()
@@ -199,17 +249,22 @@ class FifoWire(PassedPipesWire):
     def __init__(self) -> None:
         self._named = NamedPipes()
 
-    def begin(self, kernel, execution) -> "tuple[int, int]":
+    def begin(self, kernel, execution, ticket: Ticket) -> "tuple[int, int]":
         stem, stdout, stderr = self._named.make()
         request = execution.request
         stdin = request.get("stdin")
         if stdin is not None:
-            with open(stem + ".in", "wb") as file:
-                file.write(encode(stdin))
+            try:
+                with open(stem + ".in", "wb") as file:
+                    file.write(encode(stdin))
+            except OSError:
+                os.close(stdout)
+                os.close(stderr)
+                raise
         env = [name for pair in request.get("env", {}).items() for name in pair]
-        fields = [execution.id, stem, stem + ".in" if stdin is not None else "/dev/null", str(len(env) // 2), *env, request["code"]]
+        fields = [stem, stem + ".in" if stdin is not None else "/dev/null", str(len(env) // 2), *env, _code(request)]
         payload = b"".join(_escape(field) + b"\n" for field in fields)
-        kernel.send(b"%010d" % len(payload) + payload)
+        kernel.send(_prefixed(payload) + ticket.token.encode())
         return stdout, stderr
 
     def close(self) -> None:
@@ -267,16 +322,26 @@ class NamedPipes:
             pass
 
 
-def run_message(execution) -> dict:
+def run_message(execution, ticket: Ticket) -> dict:
     request = execution.request
     return {
         "op": "run",
-        "id": execution.id,
-        "code": request["code"],
+        "id": ticket.name,
+        "code": _code(request),
         "env": request.get("env") or {},
         "mime_value_limit": int(request.get("mime_value_limit", 1_000_000)),
         "mime_total_limit": int(request.get("mime_total_limit", 8_000_000)),
     }
+
+
+def _code(request: dict) -> str:
+    """Without the mark that some editors put before it, which no shell and not every language takes."""
+    code = request["code"]
+    return code[1:] if code[:1] == "\ufeff" else code
+
+
+def _prefixed(payload: bytes) -> bytes:
+    return b"%010d" % len(payload) + payload
 
 
 def _private_folder() -> str:

@@ -35,6 +35,8 @@ export function describeExecution(
 ): Description {
   const images: Description["images"] = [];
   const parts: string[] = [];
+  const { reason } = execution.state;
+  if (reason) parts.push(`[variables of earlier code were lost before this code began: ${reason}]`);
   if (execution.stdout) parts.push(elide(execution.stdout.trimEnd(), maxOutputChars));
   if (execution.stderr) parts.push(`[stderr]\n${elide(execution.stderr.trimEnd(), maxOutputChars / 2)}`);
   for (const bundle of execution.results) {
@@ -47,7 +49,7 @@ export function describeExecution(
     else if (bundle["application/json"] !== undefined)
       parts.push(elide(JSON.stringify(bundle["application/json"]), maxOutputChars));
   }
-  parts.push(...ending(execution));
+  parts.push(...ending(execution), ...cuts(execution.truncated).map((line) => `[${line}]`));
   for (const { name, size, mime, id } of execution.artifacts)
     parts.push(`[artifact] ${name} (${mime}, ${size} bytes, id ${id})`);
   for (const { name, reason } of execution.artifacts_skipped) parts.push(`[not kept] ${name}: ${reason}`);
@@ -67,6 +69,18 @@ function ending(execution: Execution): string[] {
   if (status !== "ok" && status !== "error")
     lines.push(`[the code ended as ${status}; variables ${state.variables}, files ${state.files}]`);
   return lines;
+}
+
+/** What was cut or left out, a line each. */
+export function cuts(truncated: Record<string, number>): string[] {
+  const fields = Object.entries(truncated);
+  return fields
+    .filter(([field]) => field !== "results" || !fields.some(([other]) => other.includes("/")))
+    .map(([field, total]) => {
+      if (field === "results") return `too large and left out: ${total} values`;
+      if (field.includes("/")) return `too large and left out: ${field} of ${total} characters`;
+      return `${field} was cut: ${total} characters in all`;
+    });
 }
 
 export function summarize(execution: Execution): ExecutionSummary {

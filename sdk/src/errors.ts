@@ -2,7 +2,12 @@
 import type { ErrorCode, Problem } from "@sandbar/shared";
 
 /** Codes that arise in the client itself; all others come from the server's error table. */
-export type ClientErrorCode = "NETWORK_ERROR" | "UNEXPECTED_ANSWER" | "CORRUPT_DOWNLOAD" | "INVALID_URL";
+export type ClientErrorCode =
+  | "NETWORK_ERROR"
+  | "UNEXPECTED_ANSWER"
+  | "CORRUPT_DOWNLOAD"
+  | "INVALID_URL"
+  | "INVALID_KEY";
 
 export interface SandbarErrorInit {
   code: ErrorCode | ClientErrorCode | (string & {});

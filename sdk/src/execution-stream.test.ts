@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { toExecution } from "./execution.ts";
 import type { ExecutionEvent } from "./execution-stream.ts";
 import { events, fakeServer, hangUp, json, record } from "./fake-server.test-support.ts";
 import { Session } from "./session.ts";
@@ -146,5 +147,7 @@ describe("an execution", () => {
     const { session } = await start(json(200, failed));
     const execution = await session.run("x");
     expect(() => execution.ok()).toThrow("OOM_KILLED: out of memory (variables lost, files kept)");
+    const state = { variables: "lost", files: "kept", reason: "it fell" } as const;
+    expect(() => toExecution({ ...failed, state }).ok()).toThrow("(variables lost: it fell, files kept)");
   });
 });

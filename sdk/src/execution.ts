@@ -46,11 +46,12 @@ export function toExecution(record: ExecutionRecord): Execution {
 export class ExecutionFailed extends SandbarError {
   readonly execution: Execution;
   constructor(execution: Execution) {
-    const { status, error, id } = execution;
+    const { status, error, id, state } = execution;
+    const why = state.reason ? `: ${state.reason}` : "";
     const reason = error ? `${error.name}: ${error.value}` : `it ended as ${status}`;
     super({
       code: status === "error" ? "EXECUTION_ERROR" : (error?.name ?? `EXECUTION_${status.toUpperCase()}`),
-      detail: `${reason} (variables ${execution.state.variables}, files ${execution.state.files})`,
+      detail: `${reason} (variables ${state.variables}${why}, files ${state.files})`,
       retryable: error?.name === "HOST_LOST",
       executionId: id,
     });

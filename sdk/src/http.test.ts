@@ -101,6 +101,20 @@ it("a client is not made on what is no URL", () => {
     );
 });
 
+it("a client is not made with what can be no key, and does not repeat it; line ends around a key are no part of it", () => {
+  for (const apiKey of ["a\nsecret", "sécret", "two secrets"]) {
+    const make = () => new Sandbar({ url: "http://127.0.0.1", apiKey });
+    expect(make).toThrow(
+      expect.objectContaining({ code: "INVALID_KEY", hint: expect.stringContaining("SANDBAR_API_KEY") }),
+    );
+    expect(make).not.toThrow(/s[eé]cret/);
+  }
+  expect(new Sandbar({ url: "http://127.0.0.1", apiKey: "sbk_1\r\n" }).http.apiKey).toBe("sbk_1");
+  // JavaScript that passes on a variable that is not set: the server says what is missing.
+  const apiKey = undefined as unknown as string;
+  expect(new Sandbar({ url: "http://127.0.0.1", apiKey }).http.authorization).toEqual({});
+});
+
 it("a dataset that was not fetched does not become an empty one", async () => {
   const { client, received } = await start(json(200, session));
   const { datasets } = await client.getSession("ses_1");

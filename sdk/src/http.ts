@@ -34,7 +34,7 @@ export class Http {
   constructor(options: HttpOptions) {
     this.url = baseUrl(options.url);
     this.retry = { ...DEFAULT_RETRY, ...options.retry };
-    this.apiKey = options.apiKey;
+    this.apiKey = plainKey(options.apiKey);
     this.#headers = options.headers ?? {};
     // Workers and browsers throw "Illegal invocation" when fetch is called as a method of another object.
     const given = options.fetch ?? globalThis.fetch;
@@ -154,6 +154,18 @@ export class Http {
     if (!response.ok) throw await errorFromResponse(response);
     return response;
   }
+}
+
+/** Others could not be sent: headers hold visible characters. */
+function plainKey(text = ""): string {
+  const key = text.trim();
+  if (!/^[\x21-\x7e]*$/.test(key))
+    throw new SandbarError({
+      code: "INVALID_KEY",
+      detail: "the API key has characters that no key has",
+      hint: "Give one like sbk_… (SANDBAR_API_KEY).",
+    });
+  return key;
 }
 
 function baseUrl(text: string): string {

@@ -11,5 +11,7 @@ export const ContextSchema = z.object({
   created_at: z.string(),
   queued: z.number().int(),
   running: z.string().nullable(),
+  /** When its variables were last lost while no code ran in it, and why. */
+  lost: z.object({ at: z.string(), reason: z.string() }).nullable(),
 });
 export type Context = z.infer<typeof ContextSchema>;

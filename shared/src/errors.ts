@@ -5,6 +5,10 @@
  * @module
  */
 import { z } from "zod";
+import { cut } from "./text.ts";
+
+/** More than anybody reads. Whoever makes a failure, and of whatever, it fits a frame beside many others. */
+export const DETAIL_LIMIT_CHARS = 4_000;
 
 interface ErrorEntry {
   readonly status: number;
@@ -62,6 +66,18 @@ export const ERRORS = {
     retryable: false,
     hint: "Use a key with the scope that the detail names.",
   },
+  ORIGIN_NOT_ALLOWED: {
+    status: 403,
+    title: "Pages of this origin may not call MCP",
+    retryable: false,
+    hint: "Add the page's origin to MCP_ALLOWED_ORIGINS; programs send no Origin.",
+  },
+  HOST_NAME_NOT_ALLOWED: {
+    status: 403,
+    title: "MCP is not served under this host name",
+    retryable: false,
+    hint: "Use HTTPS, an address or localhost, or add the name to MCP_ALLOWED_HOSTS.",
+  },
   IMAGE_NOT_ALLOWED: {
     status: 403,
     title: "The image is not on the operator's list",
@@ -91,6 +107,12 @@ export const ERRORS = {
     title: "None of the accepted media types can be produced",
     retryable: false,
     hint: "Accept application/json or text/event-stream.",
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    title: "The body did not come in time",
+    retryable: true,
+    hint: "Send it again, all of it and without long pauses.",
   },
   SESSION_KEY_CONFLICT: {
     status: 409,
@@ -163,6 +185,12 @@ export const ERRORS = {
     title: "The process has no terminal",
     retryable: false,
     hint: "Start it with pty: {cols, rows}.",
+  },
+  PROCESS_GONE: {
+    status: 410,
+    title: "The process of this Idempotency-Key is gone",
+    retryable: false,
+    hint: "It was started once. Use a new key to start another one.",
   },
   CONTENT_LOST: {
     status: 410,
@@ -431,13 +459,19 @@ export type Failure = z.infer<typeof FailureSchema>;
 export class SandbarError extends Error {
   readonly failure: Failure;
   constructor(code: ErrorCode, detail?: string, extra?: Partial<Failure>) {
-    super(detail ?? ERRORS[code].title);
+    super(cut(detail ?? ERRORS[code].title, DETAIL_LIMIT_CHARS));
     this.name = "SandbarError";
-    this.failure = { code, detail: this.message, ...extra };
+    this.failure = { ...extra, code, detail: this.message };
   }
   get code(): ErrorCode {
     return this.failure.code;
   }
+}
+
+/** `code` is for what has none of its own. */
+export function failureOf(error: unknown, code: ErrorCode): Failure {
+  if (error instanceof SandbarError) return error.failure;
+  return new SandbarError(code, error instanceof Error ? error.message : String(error)).failure;
 }
 
 export function toProblem(failure: Failure, requestId: string): Problem {

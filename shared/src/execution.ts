@@ -41,6 +41,9 @@ export type ExecutionError = z.infer<typeof ExecutionErrorSchema>;
 export const SurvivalSchema = z.object({
   variables: z.enum(["kept", "lost"]),
   files: z.enum(["kept", "lost"]),
+  /** Why the variables were gone before this code began, and since when; the first execution after the loss says it. */
+  reason: z.string().max(1000).optional(),
+  lost_at: z.string().max(64).optional(),
 });
 export type Survival = z.infer<typeof SurvivalSchema>;
 
@@ -59,6 +62,10 @@ export const TotalsSchema = z.object({
   stderr: z.number().int().nonnegative(),
   /** MIME values left out because they were too large. */
   results_dropped: z.number().int().nonnegative().default(0),
+  /** The MIME types of those, and how long the longest was. */
+  left_out: z.record(z.string().max(128), z.number().int().nonnegative()).optional(),
+  /** Length of the longest text value that was cut. */
+  result: z.number().int().nonnegative().optional(),
 });
 
 /** How an execution ended, in the daemon's judgement. */
@@ -91,7 +98,12 @@ export const ExecutionSchema = z.object({
   results: z.array(MimeBundleSchema),
   error: ExecutionErrorSchema.nullable(),
   exit_code: z.number().int().nullable().optional(),
-  truncated: z.record(z.string(), z.number()),
+  truncated: z
+    .record(z.string(), z.number())
+    .describe(
+      "What was cut, and how long it was: stdout, stderr, result (the longest text of a value), traceback. " +
+        "A MIME type names values that were left out, since half of one is worth nothing; results counts them.",
+    ),
   artifacts: z.array(ArtifactSchema),
   artifacts_skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
   state: SurvivalSchema,

@@ -35,8 +35,7 @@ export function foldEvents(
           folded[event.type] = cut(folded[event.type] + event.text, caps[event.type]);
         break;
       case "result": {
-        const { bundle, longest } = capBundle(event.data, caps.result);
-        if (longest > caps.result) folded.truncated.result = Math.max(folded.truncated.result ?? 0, longest);
+        const bundle = capBundle(event.data, caps.result, folded.truncated);
         folded.results.push(bundle);
         if (typeof bundle["text/plain"] === "string") folded.text = bundle["text/plain"];
         break;
@@ -57,22 +56,32 @@ export function foldEvents(
     const total = Math.max(seen[stream], outcome?.totals?.[stream] ?? 0);
     if (total > folded[stream].length) folded.truncated[stream] = total;
   }
-  if (outcome?.totals?.results_dropped) folded.truncated.results = outcome.totals.results_dropped;
+  const { results_dropped = 0, left_out = {}, result } = outcome?.totals ?? {};
+  if (results_dropped) folded.truncated.results = (folded.truncated.results ?? 0) + results_dropped;
+  for (const [mime, length] of Object.entries(left_out))
+    if (mime.includes("/")) raise(folded.truncated, mime, length);
+  if (result) raise(folded.truncated, "result", result);
   return folded;
 }
 
-function capBundle(data: MimeBundle, limit: number): { bundle: MimeBundle; longest: number } {
-  let longest = 0;
+function capBundle(data: MimeBundle, limit: number, truncated: Record<string, number>): MimeBundle {
   const bundle: MimeBundle = {};
   for (const [mime, value] of Object.entries(data)) {
-    // Only text a model reads is capped; an image cut short would be no image.
-    if (mime.startsWith("text/") && typeof value === "string") {
-      longest = Math.max(longest, value.length);
-      bundle[mime] = mime === "text/html" && value.length > limit ? "" : cut(value, limit);
-      if (bundle[mime] === "") delete bundle[mime];
-    } else bundle[mime] = value;
+    // Only text a model reads is capped; an image cut short would be no image, and a page no page.
+    if (!mime.startsWith("text/") || typeof value !== "string" || value.length <= limit) bundle[mime] = value;
+    else if (mime === "text/html") {
+      truncated.results = (truncated.results ?? 0) + 1;
+      raise(truncated, mime, value.length);
+    } else {
+      bundle[mime] = cut(value, limit);
+      raise(truncated, "result", value.length);
+    }
   }
-  return { bundle, longest };
+  return bundle;
+}
+
+function raise(truncated: Record<string, number>, field: string, length: number): void {
+  truncated[field] = Math.max(truncated[field] ?? 0, length);
 }
 
 function capError(error: ExecutionError, caps: OutputCaps, folded: Folded): ExecutionError {

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { FailureSchema } from "./errors.ts";
 import { ExecutionErrorSchema, KernelEventSchema, OutcomeSchema } from "./execution.ts";
+import { CONTEXT_LIMIT } from "./limits.ts";
 import { LanguageSchema, SessionSpecSchema } from "./session.ts";
 
 export const PROTOCOL_VERSION = 2;
@@ -50,9 +51,22 @@ export const CommandSchema = z.discriminatedUnion("type", [
 ]);
 export type Command = z.infer<typeof CommandSchema>;
 
+/** A context whose variables went while no code ran in it. */
+export const LossSchema = z.object({
+  context: z.string().max(64),
+  reason: z.string().max(1000),
+  at: z.string().max(64),
+});
+export type Loss = z.infer<typeof LossSchema>;
+
 export const SessionReportSchema = z.discriminatedUnion("state", [
   z.object({ state: z.literal("creating") }),
-  z.object({ state: z.literal("ready"), languages: z.array(LanguageSchema), image: z.string() }),
+  z.object({
+    state: z.literal("ready"),
+    languages: z.array(LanguageSchema),
+    image: z.string(),
+    lost: z.array(LossSchema).max(CONTEXT_LIMIT).optional(),
+  }),
   z.object({ state: z.literal("failed"), failure: FailureSchema }),
   z.object({ state: z.literal("died"), error: ExecutionErrorSchema }),
   z.object({ state: z.literal("stopped") }),
@@ -104,6 +118,8 @@ export const HostFrameSchema = z.discriminatedUnion("t", [
     boot: z.string(),
     /** The last command in the daemon's journal: the next one has the number after it. */
     last_n: z.number().int().nonnegative(),
+    /** Of the last welcome in the journal: what `last_n` counts, unless another daemon was welcomed since. */
+    epoch: z.number().int().nonnegative().optional(),
     capacity: CapacitySchema,
     /** Every session in the daemon's journal, so that both sides agree on what lives. */
     sessions: z.array(z.object({ session: z.string(), report: SessionReportSchema })),

@@ -12,6 +12,8 @@ import { LanguageSchema } from "./session.ts";
 export const GUEST_PROTOCOL_VERSION = 1;
 
 const seq = z.number().int().positive();
+/** Ids and contexts' names: all of them are ours. */
+const name = z.string().max(128);
 
 /** How a process ended, as the guest saw it. */
 export const ExitSchema = z.object({
@@ -20,6 +22,16 @@ export const ExitSchema = z.object({
   oom: z.boolean(),
 });
 export type Exit = z.infer<typeof ExitSchema>;
+
+/** A context's variables went while no code ran in it: when, and how its kernel ended or what else was the matter. Absent from older guests. */
+export const LostSchema = z
+  .object({
+    at: z.number().int().nonnegative().max(8.64e15),
+    exit: ExitSchema.nullable(),
+    detail: z.string().max(900).optional(),
+  })
+  .nullish();
+export type Lost = NonNullable<z.infer<typeof LostSchema>>;
 
 export const ArtifactEntrySchema = z.object({
   /** Path below /session/artifacts, bytes in base64: names need not be UTF-8. */
@@ -47,6 +59,17 @@ export const GuestEventSchema = z.union([
     artifacts: z.array(ArtifactEntrySchema).max(10_000).default([]),
     /** There are more than one message holds. */
     artifacts_more: z.boolean().default(false),
+    /** What was wrong with the folder itself. */
+    artifacts_skipped: z
+      .array(z.object({ name: z.string().max(4096), reason: z.string().max(1000) }))
+      .max(16)
+      .default([]),
+    /** Before this execution began; said by the first one that follows. */
+    lost: LostSchema,
+    /** Of `died`: what the sandbox had run out of. */
+    shortage: z
+      .object({ code: z.enum(["PROCESS_LIMIT", "STORAGE_FULL", "OOM_KILLED"]), detail: z.string().max(1000) })
+      .optional(),
   }),
 ]);
 export type GuestEvent = z.infer<typeof GuestEventSchema>;
@@ -57,36 +80,40 @@ export const GuestMessageSchema = z.discriminatedUnion("type", [
     v: z.number(),
     /** The secret of an earlier `welcome`; absent on the guest's very first connection. */
     token: z.string().max(128).optional(),
-    languages: z.array(LanguageSchema),
-    contexts: z.array(
-      z.object({
-        context: z.string(),
-        language: LanguageSchema,
-        state: z.enum(["starting", "ready", "dead"]),
-      }),
-    ),
-    executions: z.array(
-      z.object({ execution: z.string(), last_seq: z.number().int().nonnegative(), done: z.boolean() }),
-    ),
+    languages: z.array(LanguageSchema).max(16),
+    contexts: z
+      .array(
+        z.object({
+          context: name,
+          language: LanguageSchema,
+          state: z.enum(["starting", "ready", "dead"]),
+          lost: LostSchema,
+        }),
+      )
+      .max(256),
+    executions: z
+      .array(z.object({ execution: name, last_seq: z.number().int().nonnegative(), done: z.boolean() }))
+      .max(20_000),
   }),
-  z.object({ type: z.literal("event"), execution: z.string(), event: GuestEventSchema }),
+  z.object({ type: z.literal("event"), execution: name, event: GuestEventSchema }),
   z.object({
     type: z.literal("context"),
-    context: z.string(),
+    context: name,
     state: z.enum(["starting", "ready", "dead"]),
-    exit: ExitSchema.nullable().default(null),
     detail: z.string().max(8000).default(""),
+    /** As long as no execution has said so. */
+    lost: LostSchema,
   }),
   /** Output that came after its execution ended, or outside any. */
   z.object({
     type: z.literal("late"),
-    context: z.string(),
+    context: name,
     stream: z.enum(["stdout", "stderr"]),
     text: z.string(),
   }),
   z.object({
     type: z.literal("answer"),
-    id: z.string(),
+    id: name,
     result: z.unknown().optional(),
     error: z.string().optional(),
     code: z.string().optional(),

@@ -5,7 +5,7 @@ export const OUTPUT_CAPS = { stdout: 50_000, stderr: 120_000, result: 30_000, tr
 
 /** Bytes of UTF-8 that one execution may stream per output stream; what comes after is counted, not kept. */
 export const STREAM_LIMIT_BYTES = 4 * 1024 * 1024;
-/** Characters of one value in a MIME bundle (a base64 PNG, say); larger values are left out and counted. */
+/** Characters of one value in a MIME bundle (a base64 PNG, say); longer text is cut, other values are left out, and the answer says so. */
 export const MIME_VALUE_LIMIT = 1_000_000;
 /** Characters of all MIME bundles of one execution. */
 export const MIME_TOTAL_LIMIT = 8_000_000;

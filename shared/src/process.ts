@@ -123,7 +123,8 @@ export function signalName(number: number): string {
   return `SIG${SIGNALS[number - 1] ?? number}`;
 }
 
-export const HeaderPairsSchema = z.array(z.tuple([z.string(), z.string()])).max(500);
+export const HEADERS_LIMIT = 500;
+export const HeaderPairsSchema = z.array(z.tuple([z.string(), z.string()])).max(HEADERS_LIMIT);
 
 /** A client's request to a port, as the daemon makes it there. */
 export const PortRequestSchema = z.object({

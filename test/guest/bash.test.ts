@@ -78,6 +78,10 @@ describe("a bash kernel", () => {
     expect((await bash("echo 'é😀'; unset LC_ALL; IFS=$' \\t\\n'")).stdout).toBe("é😀\n");
   });
 
+  it("takes code that begins with a byte order mark", async () => {
+    expect(await bash("\ufeffecho '\ufeff'")).toMatchObject({ stdout: "\ufeff\n", stderr: "" });
+  });
+
   it("survives break, continue and return at top level", async () => {
     expect((await bash("echo a; break; echo b")).stdout).toBe("a\n");
     expect((await bash("echo a; continue; echo b")).stdout).toBe("a\n");
@@ -101,16 +105,16 @@ describe("a bash kernel", () => {
 
   it("interrupts the foreground command and what would follow; variables stay", async () => {
     for (const code of [
-      "V=kept; sleep 60; echo next",
+      "sleep 60; echo next",
       "while :; do :; done; echo next",
       "x=$(sleep 60); echo next",
       "read -r x < <(sleep 60); echo next",
     ]) {
-      const execution = box.start(code, { language: "bash" });
-      await box.until(() => box.eventsOf(execution).length);
+      const execution = box.start(`V=kept; echo go >&2; ${code}`, { language: "bash" });
+      await box.printed(execution);
       await sleep(150);
       box.send({ type: "interrupt", execution });
-      const ran = await box.finish(execution, 3000);
+      const ran = await box.finish(execution);
       expect(ran.done).toMatchObject({ status: "interrupted", exit_code: 130 });
       expect(ran.stdout).toBe("");
     }
@@ -119,12 +123,11 @@ describe("a bash kernel", () => {
 
   it("leaves background jobs alone, and their later output out of later snippets", async () => {
     const mark = box.messages.length;
-    const ran = await bash("(for i in 1 2 3 4 5 6 7 8; do echo ghost; sleep 0.05; done) & echo started");
+    const ran = await bash("(until [ -e /tmp/enough ]; do echo ghost; sleep 0.05; done) & echo started");
     expect(ran.stdout.startsWith("started") || ran.stdout.includes("started")).toBe(true);
     expect((await bash("sleep 0.2; echo mine")).stdout).toBe("mine\n");
-    expect((await bash("wait; jobs; echo waited")).stdout).toBe("waited\n");
-    await sleep(30);
-    expect(box.lateText(mark)).toContain("ghost");
+    await box.message("late", ({ text }) => text.includes("ghost"), mark);
+    expect((await bash("touch /tmp/enough; wait; jobs; echo waited")).stdout).toBe("waited\n");
   });
 
   it("takes binary and huge output", async () => {
@@ -141,6 +144,47 @@ describe("a bash kernel", () => {
     expect(ran.stdout).toBe("work\ncleanup\n");
     expect(ran.done.exit_code).toBe(2);
     expect((await bash("(trap 'echo sub' EXIT; echo in); exit 0")).stdout).toBe("in\nsub\n");
+  });
+
+  it("runs one EXIT trap of many signals, and lets traps be taken back", async () => {
+    const exit = await bash("trapped=yes; trap 'echo cleaned' EXIT INT TERM; exit 4");
+    expect(exit).toMatchObject({ stdout: "cleaned\n", done: { status: "error", exit_code: 4, exit: null } });
+    expect((await bash("trap 'echo no' EXIT; trap EXIT; echo $trapped; exit")).stdout).toBe("yes\n");
+    await bash("trap 'echo failed' ERR");
+    expect(await bash("false")).toMatchObject({ stdout: "failed\n", done: { exit_code: 1 } });
+    expect((await bash("trap - ERR; false")).stdout).toBe("");
+    expect((await bash("false")).stdout).toBe("");
+    expect((await bash("trap 'echo step' DEBUG; :; trap - DEBUG; :")).stdout).toBe("step\nstep\n");
+    expect((await bash("trap 'echo step' DEBUG; :")).stdout).toBe("step\n");
+    expect((await bash(":")).stdout).toBe("");
+  });
+
+  it("lives on after options that no shell can take back, and after any other", async () => {
+    await bash("kept=yes");
+    for (const code of ["set -n\necho no", "x=1; set -o noexec; echo no", "set -r", "set -en"]) {
+      const ran = await bash(code);
+      expect([code, ran.done.status, ran.stdout]).toEqual([code, "ok", ""]);
+    }
+    expect(await bash("text='set -n'; kept=$kept; echo $kept")).toMatchObject({
+      stdout: "yes\n",
+      done: { exit: null },
+    });
+    expect((await bash("echo $text; f() { exit 3; }; set -o | grep noexec; f")).done.exit_code).toBe(3);
+    for (const flag of ["k", "a", "t", "C", "E", "T"]) {
+      expect([flag, (await bash(`set -${flag}; false`)).done]).toMatchObject([
+        flag,
+        { status: "error", exit_code: 1 },
+      ]);
+      const after = await bash(`printenv | grep -c __sb_; [[ $- == *${flag}* ]] && set +${flag}`);
+      expect([flag, after.stdout, after.done.exit_code]).toEqual([flag, "0\n", 0]);
+    }
+    expect((await bash("echo $text $kept")).stdout).toBe("set -n yes\n");
+  });
+
+  it("keeps its own descriptor out of the way of coprocesses", async () => {
+    await bash("coproc C { cat; }; exec 60</dev/null 63</dev/null; eval() { echo mine; }");
+    expect((await bash("echo hi >&${C[1]}; read r <&${C[0]}; echo $r; kill $C_PID")).stdout).toBe("hi\n");
+    expect((await bash("unset -f eval; echo alive")).stdout).toBe("alive\n");
   });
 
   it("says that a signal ended the snippet, and keeps everything", async () => {
@@ -183,6 +227,6 @@ describe("a bash kernel", () => {
     box.send({ type: "interrupt", execution });
     await sleep(100);
     box.send({ type: "kill", execution });
-    expect((await box.finish(execution, 2000)).done).toMatchObject({ status: "died", exit: { signal: 9 } });
+    expect((await box.finish(execution)).done).toMatchObject({ status: "died", exit: { signal: 9 } });
   });
 });

@@ -40,11 +40,10 @@ describe("the guest's commands", () => {
   it("end with their leader, whoever still holds their output", async () => {
     const process = await start("(sleep 0.3; echo late; exec sleep 61) & echo early");
     expect(await ended(process)).toMatchObject({ exit_code: 0 });
-    await sleep(500);
+    await expect.poll(() => running("^sleep 61"), { timeout: 20_000 }).toBe(1);
     const { entries, exit } = await ask<ProcessOutput>("ps.output", { process, after: 0 });
     expect(entries.map(({ text }) => text)).toEqual(["early\n"]);
     expect(exit).not.toBeNull();
-    expect(running("^sleep 61")).toBe(1);
     await ask("ps.remove", { process });
     await gone("^sleep 61");
   });

@@ -108,13 +108,22 @@ export class FakeDaemon {
     return this.finish(this.start(code, options));
   }
 
-  async finish(execution: string, timeoutMs = 20_000): Promise<Ran> {
+  async finish(execution: string, timeoutMs?: number): Promise<Ran> {
     await this.until(
       () => this.eventsOf(execution).some((event) => event.type === "done"),
       timeoutMs,
       `done of ${execution}`,
     );
     return this.outcome(execution);
+  }
+
+  /** Its first output is there: the code runs, and has done what stands before it. */
+  async printed(execution: string): Promise<void> {
+    await this.until(
+      () => this.eventsOf(execution).some(({ type }) => type === "stdout" || type === "stderr"),
+      undefined,
+      `output of ${execution}`,
+    );
   }
 
   outcome(execution: string): Ran {
@@ -160,11 +169,12 @@ export class FakeDaemon {
       this.messages
         .slice(from)
         .find((m): m is Extract<GuestMessage, { type: T }> => m.type === type && test(m as never));
-    await this.until(find, 20_000, type);
+    await this.until(find, undefined, type);
     return find()!;
   }
 
-  async until(test: () => unknown, timeoutMs = 20_000, what = "a condition"): Promise<void> {
+  /** The time is for a busy machine: nothing here is about how long things take. */
+  async until(test: () => unknown, timeoutMs = 50_000, what = "a condition"): Promise<void> {
     if (test()) return;
     let timer: NodeJS.Timeout | undefined;
     await new Promise((resolve, reject) => {
@@ -276,13 +286,23 @@ export class Sandbox extends FakeDaemon {
       ],
     ]);
     sandbox.container = stdout.trim();
-    await sandbox.until(() => sandbox.hellos.length, 20_000, "hello");
+    await sandbox.until(() => sandbox.hellos.length, undefined, "hello");
     return sandbox;
   }
 
   /** A command beside the guest, as an operator would look in. */
   exec(...command: string[]): string {
     return execFileSync("docker", ["exec", this.container, ...command], { encoding: "utf8" });
+  }
+
+  /** Commands of everything that runs, seen from outside: inside there may be no process left to look with. */
+  top(): string[] {
+    const table = execFileSync("docker", ["top", this.container, "-eo", "pid,args"], { encoding: "utf8" });
+    return table
+      .trim()
+      .split("\n")
+      .slice(1)
+      .map((line) => line.replace(/^\s*\d+\s+/, ""));
   }
 
   logs(): string {

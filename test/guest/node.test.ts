@@ -20,7 +20,7 @@ async function interrupted(code: string) {
   await box.until(() => box.eventsOf(execution).length);
   await sleep(200);
   box.send({ type: "interrupt", execution });
-  return box.finish(execution, 3000);
+  return box.finish(execution);
 }
 
 describe("a Node kernel", () => {
@@ -158,6 +158,27 @@ const { sep } = await import("node:path");
     expect(order).toEqual(["1", "text/plain,application/json", "3", "text/html,image/png"]);
   });
 
+  it("cuts text that is too long and says how long it was; what cannot be cut is left out and named", async () => {
+    const ran = await node(
+      "display.mime({ 'text/markdown': 'm'.repeat(999) + '😀', 'text/html': 'h'.repeat(1001), 'image/png': Buffer.alloc(900) }); " +
+        "display(['j'.repeat(1000)]); 'y'.repeat(5_000_000)",
+      { mime_value_limit: 1000 },
+    );
+    expect(ran.results).toEqual([
+      { "text/markdown": "m".repeat(999) },
+      { "text/plain": `[\n  '${"j".repeat(995)}` },
+      { "text/plain": `'${"y".repeat(999)}` },
+    ]);
+    expect(ran.done.totals).toMatchObject({
+      results_dropped: 3,
+      result: 5_000_002,
+      left_out: { "text/html": 1001, "image/png": 1200, "application/json": 1004 },
+    });
+    expect((await node("'z'.repeat(900_000)")).results).toEqual([
+      { "text/plain": `'${"z".repeat(900_000)}'` },
+    ]);
+  });
+
   it("treats process.exit as the end of the code", async () => {
     expect((await node("process.exit(); console.log('no')")).done).toMatchObject({
       status: "ok",
@@ -208,6 +229,21 @@ const { sep } = await import("node:path");
     await node("const a = 10");
   });
 
+  it("says that it ran out of heap, which is not a crash", async () => {
+    const env = { NODE_OPTIONS: "--max-old-space-size=32" };
+    box.send({ type: "context.open", context: "small", language: "node", env });
+    for (const before of ["", "process.stderr.write('x'.repeat(1e6)); "]) {
+      const hungry = `${before}const kept = []; for (;;) kept.push(new Array(1e4).fill({}))`;
+      const ran = await node(hungry, { context: "small", stream_limit: 1000 });
+      expect(ran.done).toMatchObject({ status: "died", exit: { signal: 6, oom: true } });
+    }
+    const own = await node("process.stderr.write('heap out of memory\\n'); process.abort()", {
+      context: "small",
+    });
+    expect(own.done).toMatchObject({ status: "died", exit: { signal: 6, oom: false } });
+    box.send({ type: "context.close", context: "small" });
+  });
+
   it("is killed when it swallows the interrupt", async () => {
     const execution = box.start(
       "process.on('SIGINT', () => {}); console.log('on'); process.kill(process.pid, 'SIGSTOP')",
@@ -215,7 +251,7 @@ const { sep } = await import("node:path");
     );
     await box.until(() => box.eventsOf(execution).some((e) => e.type === "stdout"));
     box.send({ type: "kill", execution });
-    expect((await box.finish(execution, 2000)).done).toMatchObject({ status: "died", exit: { signal: 9 } });
+    expect((await box.finish(execution)).done).toMatchObject({ status: "died", exit: { signal: 9 } });
     expect((await node("typeof a")).results).toEqual([{ "text/plain": "'undefined'" }]);
   });
 
@@ -241,6 +277,43 @@ const { sep } = await import("node:path");
     expect((await node("process.env.ONLY")).results).toEqual([]);
   });
 
+  it("lives on after code that removes every listener, and after a stack that cannot be had", async () => {
+    await node("const before = 'yes'; process.removeAllListeners(); process.exitCode = 3");
+    expect(await node("Promise.reject(new Error('nobody caught me'))")).toMatchObject({
+      done: { status: "error", exit: null },
+      error: { value: "nobody caught me" },
+    });
+    await node("process.removeAllListeners('SIGINT'); process.removeAllListeners('uncaughtException')");
+    const waiting = box.start("await new Promise(() => setTimeout(() => {}, 60_000))", { language: "node" });
+    await box.until(() => box.eventsOf(waiting).length);
+    box.send({ type: "interrupt", execution: waiting });
+    expect((await box.finish(waiting)).done.status).toBe("interrupted");
+    expect((await node("process.exit()")).done).toMatchObject({ status: "ok", exit_code: 0 });
+    const odd = await node("Error.prepareStackTrace = () => { throw 1 }; throw new TypeError('told')");
+    expect(odd.error).toMatchObject({ name: "TypeError", value: "told" });
+    expect((await node("Error.prepareStackTrace = undefined; before")).results).toEqual([
+      { "text/plain": "'yes'" },
+    ]);
+  });
+
+  it("hears an interrupt that comes before the code has begun", async () => {
+    for (let i = 0; i < 3; i++) {
+      box.send({ type: "context.open", context: `early${i}`, language: "node", env: {} });
+      await box.message("context", ({ context, state }) => context === `early${i}` && state === "ready");
+      const execution = box.start("await new Promise(() => setTimeout(() => {}, 60_000))", {
+        language: "node",
+        context: `early${i}`,
+      });
+      box.send({ type: "interrupt", execution });
+      expect((await box.finish(execution)).done.status).toBe("interrupted");
+      box.send({ type: "context.close", context: `early${i}` });
+    }
+  });
+
+  it("takes code that begins with a byte order mark", async () => {
+    expect((await node("\ufeff'\ufeff'.length")).results).toEqual([{ "text/plain": "1" }]);
+  });
+
   it("lists its state without running anybody's code", async () => {
     await node(
       "let n = 1; const s = 'text'; let trap = new Proxy({}, { get() { while (true) {} } });" +
@@ -259,6 +332,9 @@ const { sep } = await import("node:path");
     expect(byName.evil?.repr).toContain("[Getter]");
     expect(state.imports).toContain("node:zlib");
     expect(state.cwd).toBe("/session");
+    await node("let never = (() => { throw 1 })()");
+    const more = (await box.call("state", { context: "node" })).result as typeof state;
+    expect(more.variables.find((v) => v.name === "never")?.repr).toBe("<not readable>");
   });
 
   it("takes huge output and a huge value", async () => {

@@ -126,20 +126,42 @@ Rich()`);
     expect((await box.run("plt.get_fignums()")).results[0]?.["text/plain"]).toBe("[]");
   });
 
-  it("leaves out values that are too large and counts them", async () => {
+  it("cuts text that is too long and says how long it was; what cannot be cut is left out and named", async () => {
     const ran = await box.run(
-      "from IPython.display import display\ndisplay({'text/plain': 'x' * 2000, 'text/html': 'ok'}, raw=True)",
-      {
-        mime_value_limit: 1000,
-      },
+      "from IPython.display import display\n" +
+        "display({'text/plain': 'x' * 2000, 'text/markdown': '😀' * 1500, 'text/html': 'h' * 1001, 'image/png': b'p' * 900, " +
+        "'application/json': ['j' * 1000], 'application/ok': {'a': 1}}, raw=True)\n'y' * 5_000_000",
+      { mime_value_limit: 1000 },
     );
-    expect(ran.results).toEqual([{ "text/html": "ok" }]);
-    expect(ran.done.totals.results_dropped).toBe(1);
+    expect(ran.results).toEqual([
+      { "text/plain": "x".repeat(1000), "text/markdown": "😀".repeat(1000), "application/ok": { a: 1 } },
+      { "text/plain": `'${"y".repeat(999)}` },
+    ]);
+    expect(ran.done.totals).toMatchObject({
+      results_dropped: 3,
+      result: 5_000_002,
+      left_out: { "text/html": 1001, "image/png": 1200, "application/json": 1004 },
+    });
     const total = await box.run("for i in range(5): display({'text/plain': 'y' * 400}, raw=True)", {
       mime_total_limit: 1000,
     });
-    expect(total.results).toHaveLength(2);
-    expect(total.done.totals.results_dropped).toBe(3);
+    expect(total.results.map((data) => String(data["text/plain"]).length)).toEqual([400, 400, 200]);
+    expect(total.done.totals).toMatchObject({
+      results_dropped: 2,
+      result: 400,
+      left_out: { "text/plain": 400 },
+    });
+    expect((await box.run("'short'")).done.totals).toEqual({ stdout: 0, stderr: 0, results_dropped: 0 });
+  });
+
+  it("cuts text whose escapes or bytes would not fit one frame", async () => {
+    for (const char of ["\\x01", "\\u20ac"]) {
+      const ran = await box.run(`display({'text/plain': '${char}' * 1_000_000}, raw=True)`);
+      const bytes = Buffer.byteLength(JSON.stringify(ran.results[0]));
+      expect(bytes).toBeGreaterThan(700_000);
+      expect(bytes).toBeLessThan(1_500_000);
+      expect(ran.done.totals.result).toBe(1_000_000);
+    }
   });
 
   it("awaits at top level, and background tasks go on between cells", async () => {
@@ -150,10 +172,10 @@ Rich()`);
     expect(ran.results).toEqual([{ "text/plain": "7" }]);
     expect(ran.stdout).toContain("tick");
     const before = Number((await box.run("len(ticks)")).results[0]?.["text/plain"]);
-    await sleep(200);
-    const later = await box.run("n = len(ticks); await asyncio.sleep(0.05); n");
-    expect(Number(later.results[0]?.["text/plain"])).toBeGreaterThan(before + 5);
-    expect(later.stdout).toBe("");
+    await expect
+      .poll(async () => Number((await box.run("len(ticks)")).results[0]?.["text/plain"]), { timeout: 20_000 })
+      .toBeGreaterThan(before + 5);
+    expect((await box.run("await asyncio.sleep(0.05)")).stdout).toBe("");
     await box.run("task.cancel()");
     expect((await box.run("async def g(): return 3\ng()")).results[0]?.["text/plain"]).toBe("3");
   });
@@ -236,16 +258,24 @@ Rich()`);
     expect(box.lateText(mark)).toContain("stale 50");
   });
 
+  it("hands over between two writes of such a thread, not within one", async () => {
+    await box.run(
+      "import sys\nsys.setswitchinterval(1e-5)\ndef talk():\n    for i in range(3000):\n        sys.stdout.write('s'); time.sleep(1e-4)\n" +
+        "ts = [threading.Thread(target=talk) for _ in range(4)]\nfor t in ts: t.start()",
+    );
+    for (let i = 0; i < 60; i++) expect((await box.run("print('mine')")).stdout).toBe("mine\n");
+    await box.run("for t in ts: t.join()\nsys.setswitchinterval(0.005)");
+  });
+
   it("never lets a child process of an earlier cell print into a later one", async () => {
     const mark = box.messages.length;
     await box.run(
-      "import subprocess\np = subprocess.Popen('for i in 1 2 3 4 5 6; do echo ghost; sleep 0.05; done', shell=True)",
+      "import subprocess\np = subprocess.Popen('until [ -e /tmp/enough ]; do echo ghost; sleep 0.05; done', shell=True)",
     );
     const ran = await box.run("import time; time.sleep(0.2); print('mine')");
     expect(ran.stdout).toBe("mine\n");
-    await box.run("p.wait()");
-    await sleep(30);
-    expect(box.lateText(mark)).toContain("ghost");
+    await box.message("late", ({ text }) => text.includes("ghost"), mark);
+    await box.run("open('/tmp/enough', 'w').close(); p.wait()");
   });
 
   it("decodes UTF-8 across writes and replaces what is invalid", async () => {
@@ -276,11 +306,10 @@ Rich()`);
   });
 
   it("interrupts and keeps the variables", async () => {
-    const execution = box.start("kept = 'yes'\nimport time\ntime.sleep(60)");
-    await box.until(() => box.eventsOf(execution).length);
-    await sleep(100);
+    const execution = box.start("kept = 'yes'\nimport time\nprint('go')\ntime.sleep(60)");
+    await box.printed(execution);
     box.send({ type: "interrupt", execution });
-    const ran = await box.finish(execution, 3000);
+    const ran = await box.finish(execution);
     expect(ran.done.status).toBe("interrupted");
     expect(ran.error?.name).toBe("KeyboardInterrupt");
     box.send({ type: "interrupt", execution });
@@ -294,28 +323,52 @@ Rich()`);
       "!sleep 60",
       "import asyncio; await asyncio.sleep(60)",
     ]) {
-      const execution = box.start(code);
-      await box.until(() => box.eventsOf(execution).length);
+      const execution = box.start(`print('go')\n${code}`);
+      await box.printed(execution);
       await sleep(100);
       box.send({ type: "interrupt", execution });
-      expect((await box.finish(execution, 3000)).done.status).toBe("interrupted");
+      expect((await box.finish(execution)).done.status).toBe("interrupted");
     }
     expect((await box.run("kept")).results).toEqual([{ "text/plain": "'yes'" }]);
   });
 
   it("ends an interrupted await for good", async () => {
     const execution = box.start(
-      "steps = []\nasync def slow():\n    try:\n        await asyncio.sleep(0.4); steps.append('went on')\n    finally:\n        steps.append('cleaned up')\nawait slow()\nsteps.append('next line')",
+      "steps = []\ngate = asyncio.Event()\nasync def slow():\n    try:\n        print('go'); await gate.wait(); steps.append('went on')\n    finally:\n        steps.append('cleaned up')\nawait slow()\nsteps.append('next line')",
     );
-    await box.until(() => box.eventsOf(execution).length);
-    await sleep(100);
+    await box.printed(execution);
     box.send({ type: "interrupt", execution });
-    expect((await box.finish(execution, 3000)).done.status).toBe("interrupted");
-    await box.run("background = asyncio.ensure_future(asyncio.sleep(5)); await asyncio.sleep(0)");
-    await sleep(600);
-    expect((await box.run("background.cancel(); steps")).results).toEqual([
-      { "text/plain": "['cleaned up']" },
-    ]);
+    expect((await box.finish(execution)).done.status).toBe("interrupted");
+    await box.run("gate.set(); await asyncio.sleep(0.05)");
+    expect((await box.run("steps")).results).toEqual([{ "text/plain": "['cleaned up']" }]);
+  });
+
+  it("hears an interrupt that comes before the code has begun", async () => {
+    for (let i = 0; i < 3; i++) {
+      box.send({ type: "context.open", context: `early${i}`, language: "python", env: {} });
+      await box.message("context", ({ context, state }) => context === `early${i}` && state === "ready");
+      const execution = box.start("import time; time.sleep(60)", {
+        language: "python",
+        context: `early${i}`,
+      });
+      box.send({ type: "interrupt", execution });
+      expect((await box.finish(execution)).done.status).toBe("interrupted");
+      box.send({ type: "context.close", context: `early${i}` });
+    }
+  });
+
+  it("takes code that begins with a byte order mark", async () => {
+    expect((await box.run("\ufefflen('\ufeff')")).results).toEqual([{ "text/plain": "1" }]);
+  });
+
+  it("reports a recursion of any depth, and lives on after IPython's own exit hooks", async () => {
+    const deep = await box.run(
+      "import sys; sys.setrecursionlimit(10**9)\ndef dive(n):\n    if n == 0: raise ValueError('bottom')\n    dive(n - 1)\ndive(100_000)",
+    );
+    expect(deep).toMatchObject({ done: { status: "error" }, error: { name: "ValueError", value: "bottom" } });
+    expect(deep.error?.traceback).toContain("raise ValueError('bottom')");
+    await box.run("sys.setrecursionlimit(1000); import atexit; atexit._run_exitfuncs()");
+    expect((await box.run("dive\n'alive'")).results).toEqual([{ "text/plain": "'alive'" }]);
   });
 
   it("lists its state, whatever a __repr__ does", async () => {
@@ -329,7 +382,7 @@ class Exits:
     def __repr__(self): import os; raise SystemExit
 raises, prints, exits, number, text = Raises(), Prints(), Exits(), 42, "t" * 1000`);
     const mark = box.messages.length;
-    const answer = await box.call("state", { context: "python", timeout_ms: 2000 });
+    const answer = await box.call("state", { context: "python", timeout_ms: 10_000 });
     const state = answer.result as {
       variables: { name: string; type: string; repr: string; size: number }[];
       imports: string[];
@@ -350,17 +403,30 @@ raises, prints, exits, number, text = Raises(), Prints(), Exits(), 42, "t" * 100
     await box.run(
       "class Loops:\n    def __repr__(self):\n        while True:\n            try: time.sleep(1)\n            except BaseException: pass\nloops = Loops()\nafter = 1",
     );
-    const cut = await box.call("state", { context: "python", timeout_ms: 300 });
-    expect((cut.result as typeof state).variables.map((v) => v.name)).toContain("number");
-    expect((await box.run("del loops; after")).results).toEqual([{ "text/plain": "1" }]);
+    const cut = await box.call("state", { context: "python", timeout_ms: 2000 });
+    const reprs = (result: unknown) =>
+      Object.fromEntries((result as typeof state).variables.map((v) => [v.name, v.repr]));
+    expect(reprs(cut.result)).toMatchObject({
+      number: "42",
+      loops: "<repr did not come in time>",
+      after: "<not read: time was up>",
+    });
+
+    await box.run(
+      "class Slow:\n    def __repr__(self):\n        while True: pass\n    __sizeof__ = __repr__\nloops, slow, last = 0, Slow(), 2",
+    );
+    const whole = await box.call("state", { context: "python", timeout_ms: 10_000 });
+    expect(reprs(whole.result)).toMatchObject({ slow: "<repr did not come in time>", last: "2", after: "1" });
+    expect((await box.run("del loops, slow; after")).results).toEqual([{ "text/plain": "1" }]);
   });
 
   it("answers BUSY while code runs, and ping always", async () => {
-    const execution = box.start("import time; time.sleep(0.5)");
+    const execution = box.start("import time; time.sleep(600)");
     expect(await box.call("state", { context: "python" })).toMatchObject({ code: "BUSY" });
     expect(await box.call("state", { context: "nobody" })).toMatchObject({ code: "UNKNOWN_CONTEXT" });
     expect(await box.call("nonsense", {})).toMatchObject({ code: "UNKNOWN_METHOD" });
     expect(await box.call("ping", {})).toMatchObject({ result: {} });
+    box.send({ type: "interrupt", execution });
     await box.finish(execution);
   });
 

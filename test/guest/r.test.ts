@@ -23,18 +23,22 @@ describe("an R kernel", () => {
     expect(ran.done).toMatchObject({ status: "ok", exit_code: null });
   });
 
-  it("takes lines that end as on Windows", async () => {
+  it("takes lines that end as on Windows, and the mark that begins a file there", async () => {
+    expect(await text("\ufeff1 + 1")).toBe("[1] 2");
     const ran = await r("v <- c(\r\n  1,\r\n  2)\r\ncat(nchar('a\r\nb'))\r\nsum(v)\r\n");
     expect(ran).toMatchObject({ stdout: "3", error: null, results: [{ "text/plain": "[1] 3" }] });
   });
 
   it("streams output, messages and warnings while the code runs", async () => {
-    const ran = await r(
-      "for (i in 1:3) { cat('tick', i, '\\n'); Sys.sleep(0.05) }\nmessage('note')\nwarning('careful')\nlog(-1)",
+    const execution = box.start(
+      "cat('tick 1\\n'); while (!file.exists('/tmp/tick')) Sys.sleep(0.05); cat('tick 2\\n')\nmessage('note')\nwarning('careful')\nlog(-1)",
+      { language: "r" },
     );
-    expect(ran.stdout).toBe("tick 1 \ntick 2 \ntick 3 \n");
+    await box.printed(execution);
+    box.exec("touch", "/tmp/tick");
+    const ran = await box.finish(execution);
+    expect(ran.stdout).toBe("tick 1\ntick 2\n");
     expect(ran.stderr).toBe("note\nWarning: careful\nWarning in log(-1): NaNs produced\n");
-    expect(ran.events.filter((e) => e.type === "stdout").length).toBeGreaterThan(1);
   });
 
   it("keeps output, values and plots in order", async () => {
@@ -87,16 +91,16 @@ describe("an R kernel", () => {
 
   it("interrupts and keeps the workspace", async () => {
     for (const code of [
-      "kept <- 'yes'; repeat {}",
+      "repeat {}",
       "Sys.sleep(60)",
       "system('sleep 60'); Sys.sleep(60)",
       "tryCatch(Sys.sleep(60), error = function(e) 1)",
     ]) {
-      const execution = box.start(code, { language: "r" });
-      await box.until(() => box.eventsOf(execution).length);
+      const execution = box.start(`kept <- 'yes'; message('go'); ${code}`, { language: "r" });
+      await box.printed(execution);
       await sleep(200);
       box.send({ type: "interrupt", execution });
-      const ran = await box.finish(execution, 3000);
+      const ran = await box.finish(execution);
       expect([code, ran.done.status]).toEqual([code, "interrupted"]);
     }
     expect(await text("kept")).toBe('[1] "yes"');
@@ -113,8 +117,77 @@ describe("an R kernel", () => {
   });
 
   it("treats q() as the end of the code", async () => {
+    expect((await r("quit(status = 3)")).error).toMatchObject({ name: "Exit", value: "3" });
     expect((await r("q()")).done).toMatchObject({ status: "ok", exit_code: 0 });
     expect((await r("quit(status = 3)")).done).toMatchObject({ status: "error", exit_code: 3, exit: null });
+    expect(await text("kept")).toBe('[1] "yes"');
+  });
+
+  it("lives on after code that closes every connection, aborts, debugs or unloads what it runs on", async () => {
+    await r("kept <- 'yes'");
+    for (const code of [
+      "closeAllConnections()",
+      "closeAllConnections(); for (i in 1:5) assign(paste0('f', i), file('/dev/null', 'w+')); 1",
+      "closeAllConnections()",
+      "browser()",
+      "f <- function() { browser(); 1 }; f()",
+      "sink(file('/tmp/messages', 'w'), type = 'message')",
+      "unloadNamespace('evaluate')",
+      "unlink(tempdir(), recursive = TRUE)",
+    ]) {
+      const ran = await r(`cat('before\\n')\n${code}`);
+      expect([code, ran.done.status, ran.stdout]).toEqual([code, "ok", "before\n"]);
+    }
+    const after = await r("for (i in 1:2) cat('shown\\n'); message('told'); plot(1)\nkept");
+    expect(after).toMatchObject({ stdout: "shown\nshown\n", stderr: "told\n", error: null });
+    expect(after.results).toMatchObject([{ "image/png": expect.any(String) }, { "text/plain": '[1] "yes"' }]);
+    expect(await r("cat('a\\n'); invokeRestart('abort'); cat('b\\n')")).toMatchObject({
+      stdout: "a\n",
+      done: { status: "error", exit: null },
+      error: { name: "Abort" },
+    });
+    expect(await text("kept")).toBe('[1] "yes"');
+  });
+
+  it("shows values as R itself would: by the user's own methods", async () => {
+    await r(
+      "print.boom <- function(x, ...) cat('<boom>\\n'); format.money <- function(x, ...) paste0('$', unclass(x))",
+    );
+    expect(await text("structure(1, class = 'boom')")).toBe("<boom>");
+    const table = await r("data.frame(m = structure(2:3, class = 'money'))");
+    expect(table.results[0]).toMatchObject({ "text/html": expect.stringContaining("<td>$2</td>") });
+  });
+
+  it("draws after code that closed all devices", async () => {
+    for (const code of ["graphics.off(); plot(1)", "graphics.off()\nplot(1)", "dev.off()\nplot(1)"]) {
+      const pictures = (await r(code)).results.filter((data) => "image/png" in data);
+      expect([code, pictures.length]).toEqual([code, 1]);
+    }
+  });
+
+  it("reports any condition as an error, whatever its message is", async () => {
+    expect((await r("stop('a\\xffb')")).error).toMatchObject({ name: "Error", value: "a<ff>b" });
+    const odd = (message: string) =>
+      r(`stop(structure(class = c('odd', 'error', 'condition'), list(message = ${message}, call = NULL)))`);
+    expect((await odd("NULL")).error).toMatchObject({ name: "odd", value: "" });
+    expect((await odd("c('a', 'b')")).error).toMatchObject({ name: "odd", value: "a\nb" });
+  });
+
+  it("lets no process that code forked speak for it", async () => {
+    const ran = await r("child <- parallel:::mcfork(); Sys.sleep(0.2)\n2");
+    expect(ran.results).toEqual([{ "text/plain": "[1] 2" }]);
+    expect(await text("3")).toBe("[1] 3");
+  });
+
+  it("ends the code, whoever quits and whatever would catch it", async () => {
+    for (const code of [
+      "base::quit(status = 5)",
+      "tryCatch(q(status = 5), error = function(e) 1)",
+      "base::q('no', 5)",
+    ]) {
+      const ran = await r(`${code}\ncat('not here')`);
+      expect(ran).toMatchObject({ stdout: "", done: { status: "error", exit_code: 5, exit: null } });
+    }
     expect(await text("kept")).toBe('[1] "yes"');
   });
 
@@ -148,10 +221,17 @@ describe("an R kernel", () => {
     await box.until(() => box.lateText(mark).includes("late") && box.lateText(mark).includes("worse"));
   });
 
-  it("leaves out values that are too large", async () => {
-    const ran = await r("strrep('x', 5000)", { mime_value_limit: 1000 });
-    expect(ran.results).toEqual([]);
-    expect(ran.done.totals.results_dropped).toBe(1);
+  it("cuts text that is too long and says how long it was; what cannot be cut is left out and named", async () => {
+    const ran = await r("strrep('ü', 5000)\ndata.frame(s = strrep('x', 5000))", { mime_value_limit: 1000 });
+    expect(ran.results).toEqual([
+      { "text/plain": `[1] "${"ü".repeat(995)}` },
+      { "text/plain": expect.stringMatching(/^.{1000}$/s) },
+    ]);
+    expect(ran.done.totals).toMatchObject({
+      results_dropped: 2,
+      left_out: { "text/html": expect.any(Number), "application/json": 5010 },
+    });
+    expect(ran.done.totals.result).toBeGreaterThan(5005);
   });
 
   it("takes long code and long output", async () => {
@@ -165,7 +245,7 @@ describe("an R kernel", () => {
 
   it("lists its state", async () => {
     await r("makeActiveBinding('loops', function() repeat {}, globalenv()); n <- 1:3");
-    const answer = await box.call("state", { context: "r", timeout_ms: 2000 });
+    const answer = await box.call("state", { context: "r", timeout_ms: 10_000 });
     const state = answer.result as {
       variables: { name: string; type: string; repr: string; size: number | null }[];
       imports: string[];
@@ -176,6 +256,21 @@ describe("an R kernel", () => {
     expect(byName.loops?.type).toBe("active binding");
     expect(state.imports).toContain("ggplot2");
     expect(state.cwd).toBe("/session");
+
+    await r(
+      "a_slow <- structure(1, class = 'slow'); b_deaf <- structure(2, class = 'deaf'); z <- 3\n" +
+        "registerS3method('str', 'slow', function(object, ...) repeat {})\n" +
+        "registerS3method('str', 'deaf', function(object, ...) repeat tryCatch(repeat {}, error = function(e) NULL))",
+    );
+    const slow = await box.call("state", { context: "r", timeout_ms: 1000 });
+    const reprs = Object.fromEntries((slow.result as typeof state).variables.map((v) => [v.name, v.repr]));
+    expect(reprs).toMatchObject({
+      a_slow: "<str did not come in time>",
+      b_deaf: "<str did not come in time>",
+      n: "<not read: time was up>",
+      z: "<not read: time was up>",
+    });
+    await r("rm(a_slow, b_deaf)");
   });
 
   it("dies with a reason and comes back", async () => {

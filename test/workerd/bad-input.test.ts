@@ -48,6 +48,11 @@ describe("a body", () => {
     expect((await problemOf(await post(executions(), stream))).code).toBe("PAYLOAD_TOO_LARGE");
   });
 
+  it("of a stranger is refused when it is larger than a stranger needs", async () => {
+    const join = { token: "x".repeat(100_000), name: "x", public_key: {} };
+    expect((await problemOf(await post("/agent/join", JSON.stringify(join)))).code).toBe("PAYLOAD_TOO_LARGE");
+  });
+
   it("whose code is too large for a frame is refused", async () => {
     const problem = await problemOf(await post(executions(), JSON.stringify({ code: "€".repeat(900_000) })));
     expect(problem.code).toBe("PAYLOAD_TOO_LARGE");

@@ -1,4 +1,4 @@
-import type { Artifact, Session } from "@sandbar/shared";
+import type { Artifact, Problem, Session } from "@sandbar/shared";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Client, readSse } from "./client.ts";
 import { type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
@@ -31,6 +31,29 @@ describe("the events of an execution", () => {
     }
     expect(await readSse(await eventsOf(body.id, {}, "?last_event_id=4"))).toEqual(all.slice(4));
     expect((await eventsOf(body.id, { "Last-Event-ID": "x" })).status).toBe(400);
+  });
+
+  it("after an id that no event has are refused, while it runs and when it has ended", async () => {
+    const beyond = async (path: string, id: number, init: RequestInit & { json?: unknown } = {}) => {
+      const headers = { Accept: "text/event-stream", "Last-Event-ID": String(id) };
+      const answer = await client.fetch(`/v1/sessions/${session}${path}`, { ...init, headers });
+      const { detail } = answer.status === 400 ? await answer.json<Problem>() : { detail: "" };
+      await answer.body?.cancel().catch(() => {});
+      return [answer.status, detail];
+    };
+    daemon.onRun = () => {};
+    const { body } = await client.submit(session, "x");
+    const events = `/executions/${body.id}/events`;
+    daemon.events(session, body.id, printed("now"));
+    await until(async () => (await beyond(events, 2))[0] === 200);
+    expect(await beyond(events, 3)).toEqual([400, "Last-Event-ID is beyond the last event, 2"]);
+    daemon.events(session, body.id, [], outcome({ last_seq: 2 }));
+    await until(async () => (await beyond(events, 3))[0] === 200);
+    expect(await beyond(events, 4)).toEqual([400, "Last-Event-ID is beyond the last event, 3"]);
+    expect((await beyond("/events", 1000))[0]).toBe(400);
+    const runs = daemon.runs().length;
+    expect((await beyond("/executions", 1, { method: "POST", json: { code: "y" } }))[0]).toBe(400);
+    expect(daemon.runs().length).toBe(runs);
   });
 
   it("reach a reader while the code runs", async () => {

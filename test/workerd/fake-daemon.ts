@@ -74,6 +74,7 @@ export class FakeDaemon {
     const twin = new FakeDaemon(this.host, this.#key);
     for (const [session, report] of this.sessions) twin.sessions.set(session, report);
     twin.#lastN = this.#lastN;
+    twin.epoch = this.epoch;
     return twin;
   }
 
@@ -122,6 +123,7 @@ export class FakeDaemon {
       version: "0.0.0-fake",
       boot: this.#boot,
       last_n: this.#lastN,
+      ...(this.epoch > 0 && { epoch: this.epoch }),
       capacity: this.capacity,
       sessions: [...this.sessions].map(([session, report]) => ({ session, report })),
     });

@@ -1,9 +1,9 @@
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { CLOSE, type Execution, type Host, type Session } from "@sandbar/shared";
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { CLOSE, type Execution, FRAME_LIMIT_BYTES, type Host, type Session } from "@sandbar/shared";
 import { generateKeyPair } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import { bindings, Client } from "./client.ts";
-import { type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
+import { echo, type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
 
 let daemon: FakeDaemon;
 let client: Client;
@@ -80,11 +80,90 @@ describe("a connection", () => {
     expect(daemon.closed?.code).toBe(CLOSE.protocol);
   });
 
-  it("of an unknown host is told so", async () => {
+  it("outlives a frame that cannot be read when it names whom it concerns", async () => {
+    const { id: other } = await client.session();
+    const { id } = await client.session();
+    daemon.onRun = () => {};
+    const { body: first } = await client.submit(id, "one");
+    await until(() => daemon.runs(first.id).length > 0);
+    const huge = "x".repeat(FRAME_LIMIT_BYTES);
+    const asked = client.call("GET", `/v1/sessions/${id}/state`);
+    const { id: call } = await daemon.waitFor("call", ({ method }) => method === "state");
+    daemon.send({ t: "answer", id: call, result: huge });
+    expect((await asked).body).toMatchObject({ code: "HOST_ERROR" });
+
+    daemon.events(id, first.id, printed(huge));
+    daemon.sendRaw(
+      JSON.stringify({
+        t: "report",
+        session: id,
+        execution: first.id,
+        events: [],
+        outcome: { status: "new" },
+      }),
+    );
+    await daemon.waitFor("ack", ({ execution, final }) => final && execution === first.id);
+    expect(await executionNow(id, first.id)).toMatchObject({
+      status: "unknown",
+      error: { name: "OUTCOME_UNKNOWN" },
+    });
+
+    daemon.sendRaw(
+      JSON.stringify({ t: "session", session: id, report: { state: "failed", failure: { code: "NEW" } } }),
+    );
+    await daemon.waitFor("session.ack", ({ session }) => session === id);
+    expect(await sessionNow(id)).toMatchObject({ status: "failed" });
+    expect(daemon.closed).toBeNull();
+    daemon.onRun = echo(daemon);
+    expect((await client.execute(other, "cell")).body).toMatchObject({ status: "ok" });
+  });
+
+  it("outlives a session whose object cannot be reached, which hears everything when it can be", async () => {
+    const { id: other } = await client.session();
+    const { id } = await client.session();
+    daemon.onRun = () => {};
+    const { body } = await client.submit(id, "cell");
+    await until(() => daemon.runs(body.id).length > 0);
+    daemon.onRun = echo(daemon);
+    const real = bindings.SESSIONS;
+    let failures = 0;
+    const report = async () => {
+      failures++;
+      throw new Error("Durable Object exceeded its memory limit and was reset.");
+    };
+    const getByName = (name: string) => (name === `acme/${id}` ? { report } : real.getByName(name));
+    Object.assign(bindings, { SESSIONS: { getByName } });
+    try {
+      daemon.events(id, body.id, printed("heard"), outcome({ last_seq: 2 }));
+      // More than one call is repeated.
+      await until(() => failures > 6);
+      expect((await client.execute(other, "cell")).body).toMatchObject({ status: "ok" });
+    } finally {
+      Object.assign(bindings, { SESSIONS: real });
+    }
+    await daemon.waitFor("ack", ({ execution, final }) => final && execution === body.id);
+    expect(await executionNow(id, body.id)).toMatchObject({ status: "ok", stdout: "heard" });
+    expect(daemon.closed).toBeNull();
+  });
+
+  it("opens also when the state of one of its sessions cannot be read", async () => {
+    const { id } = await client.session();
+    daemon.disconnect();
+    const again = daemon.twin();
+    again.sessions.set(id, { state: "ready", languages: ["python", "new"], image: "x" } as never);
+    await again.connect();
+    expect(again.closed).toBeNull();
+    expect((await sessionNow(id)).status).toBe("ready");
+  });
+
+  it("of an unknown host is told so, and leaves no object behind", async () => {
     const stranger = daemon.twin();
     (stranger as { host: string }).host = "hst_00000000000000000000000000";
     await stranger.connect();
     expect(stranger.closed?.code).toBe(CLOSE.removed);
+    const made = (await listDurableObjectIds(bindings.HOSTS)).map(String);
+    expect(made).toContain(String(bindings.HOSTS.idFromName(daemon.host)));
+    expect(made).not.toContain(String(bindings.HOSTS.idFromName(stranger.host)));
   });
 
   it("of a removed host is closed, its sessions are lost, and it cannot come back", async () => {

@@ -3,7 +3,7 @@ import type { Execution } from "@sandbar/shared";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Dispatch } from "../../worker/src/host/object.ts";
 import { bindings, Client } from "./client.ts";
-import { type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
+import { echo, type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
 
 let daemon: FakeDaemon;
 let client: Client;
@@ -25,6 +25,31 @@ const unlinked = () =>
       (_, ctx) => ctx.storage.kv.get<{ connected: boolean }>("host")?.connected === false,
     ),
   );
+
+describe("a question that changes something", () => {
+  it.each([
+    ["DELETE", "/files?path=a", undefined, "files.remove"],
+    ["POST", "/files/move", { from: "a", to: "b" }, "files.move"],
+    ["GET", "/ports/8000/", undefined, "ports.request"],
+  ])("has the same name when it is asked again: %s %s", async (verb, path, body, method) => {
+    const asked = client.call(verb, `/v1/sessions/${session}${path}`, body);
+    await daemon.waitFor("call", (call) => call.method === method);
+    await runInDurableObject(sessionStub(), (_, ctx) => ctx.abort("reset")).catch(() => {});
+    const calls = () => daemon.frames.filter((frame) => frame.t === "call" && frame.method === method);
+    const [first, second] = (await until(() => calls().length > 1 && calls())) as {
+      params: { once?: string };
+    }[];
+    expect(first!.params.once).toMatch(/^req_/);
+    expect(second!.params.once).toBe(first!.params.once);
+    for (const call of calls())
+      daemon.send({
+        t: "answer",
+        id: (call as { id: string }).id,
+        failure: { code: "NOT_FOUND", detail: "x" },
+      });
+    expect((await asked).status).toBe(404);
+  });
+});
 
 describe("a run that was sent and has not spoken", () => {
   const loseHost = async () => {
@@ -144,6 +169,23 @@ describe("a command for a daemon with an older journal", () => {
     expect((await client.execute(session, "after")).body.status).toBe("ok");
     expect(restarts(older)).toEqual([]);
     expect(older.gaps).toEqual([]);
+  });
+});
+
+describe("a command for one of two daemons that took turns", () => {
+  it("is not lost because the other has had another one of its number", async () => {
+    const other = await daemon.twin().connect();
+    other.onRun = echo(other);
+    for (let cell = 0; cell < 5; cell++) await client.execute(session, "counted by the other");
+    await daemon.connect();
+    daemon.deaf = true;
+    const restarts = ({ frames }: FakeDaemon) =>
+      frames.filter((frame) => frame.t === "command" && frame.command.type === "context.restart");
+    for (let n = 0; n < 7; n++) await client.call("POST", `/v1/sessions/${session}/contexts/python/restart`);
+    await until(() => restarts(daemon).length === 7);
+    await other.connect();
+    await until(() => restarts(other).length === 7);
+    expect(other.gaps).toEqual([]);
   });
 });
 

@@ -24,7 +24,7 @@ export default defineConfig({
     dir: here,
     include: ["**/*.test.ts"],
     setupFiles: [resolve(here, "setup.ts")],
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     sequence: { groupOrder: 1 },
   },
 });

@@ -135,7 +135,7 @@ describe("API keys", () => {
     expect((await admin.call("POST", "/v1/keys", { ...wanted, expires_at: later })).status).toBe(201);
   });
 
-  it("have scopes, each of which includes the lesser ones", async () => {
+  it("have scopes: an agent runs code, an operator looks after hosts, an admin may do both", async () => {
     const [agent, operator, admin] = [
       await Client.of("t"),
       await Client.of("t", ["operator"]),
@@ -143,7 +143,17 @@ describe("API keys", () => {
     ];
     const statuses = async (path: string) =>
       Promise.all([agent, operator, admin].map(async (client) => (await client.fetch(path)).status));
-    expect(await statuses("/v1/sessions")).toEqual([200, 200, 200]);
+    for (const path of ["/v1/sessions", "/v1/artifacts", "/v1/volumes"])
+      expect(await statuses(path), path).toEqual([200, 403, 200]);
+    const { id } = await agent.session();
+    for (const path of ["", "/files/list", "/executions", "/events"])
+      expect((await operator.fetch(`/v1/sessions/${id}${path}`)).status, path).toBe(403);
+    expect((await operator.execute(id, "1")).body.code).toBe("FORBIDDEN");
+    expect((await operator.call("POST", "/v1/sessions", {})).status).toBe(403);
+    expect((await operator.call("POST", "/mcp", {})).status).toBe(403);
+    const both = await Client.of("t", ["agent", "operator"]);
+    expect((await both.fetch("/v1/sessions")).status).toBe(200);
+    expect((await both.fetch("/v1/hosts")).status).toBe(200);
     expect(await statuses("/v1/hosts")).toEqual([403, 200, 200]);
     expect(await statuses("/metrics")).toEqual([403, 200, 200]);
     expect(await statuses("/v1/keys")).toEqual([403, 403, 200]);

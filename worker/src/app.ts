@@ -1,7 +1,9 @@
 /** @module The HTTP application: what happens to every request, and the table of routes. */
-import { newId } from "@sandbar/shared";
+import { newId, SandbarError } from "@sandbar/shared";
 import type { Context } from "hono";
+import { matchedRoutes } from "hono/route";
 import type { AppEnv } from "./app-env.ts";
+import { hostAuthenticated } from "./artifacts/host-auth.ts";
 import { authenticated, requireScope } from "./auth.ts";
 import { drain } from "./drain.ts";
 import { jsonBody } from "./json-body.ts";
@@ -20,7 +22,7 @@ import { fileRoutes } from "./routes/files.ts";
 import { hostRoutes } from "./routes/hosts.ts";
 import { importRoutes } from "./routes/imports.ts";
 import { keyRoutes } from "./routes/keys.ts";
-import { mcpRoutes } from "./routes/mcp.ts";
+import { mcpDoor, mcpRoutes } from "./routes/mcp.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { portRoutes } from "./routes/ports.ts";
 import { processRoutes } from "./routes/processes.ts";
@@ -43,22 +45,29 @@ export function createApp(): App {
     // Set before the answer is made they cost nothing; afterwards each one makes a new Response.
     c.header("X-Request-Id", requestId);
     c.header("X-Content-Type-Options", "nosniff");
+    // Links and origins are made of it, some after the work is done.
+    if (!URL.canParse(c.req.url))
+      throw new SandbarError("VALIDATION_FAILED", "The Host header names no host");
     await next();
     // Before the answer: after it the runtime closes a connection whose request is not at its end.
-    if (c.res.status >= 400 && !c.req.raw.bodyUsed) await drain(c.req.raw.body);
+    if (c.res.status >= 400) await drain(c.req.raw.body, Number(c.req.header("Content-Length")));
     // A handler's own Response lacks them, and a WebSocket's answer has no headers that could be changed.
     if (c.res.status === 101 || c.res.headers.has("X-Request-Id")) return;
     c.header("X-Request-Id", requestId);
     c.header("X-Content-Type-Options", "nosniff");
   });
-  app.use(async (c, next) =>
-    HAS_JSON_BODY.has(c.req.method) && !RAW_BODY.test(c.req.path) ? jsonBody(c, next) : next(),
-  );
   app.use("/v1/*", authenticated);
+  for (const path of ["/v1/sessions/*", "/v1/artifacts/*", "/v1/volumes/*"])
+    app.use(path, requireScope("agent"));
   app.use("/metrics", authenticated, requireScope("operator"));
   app.use("/v1/hosts/*", requireScope("operator"));
   app.use("/v1/dataset-sources/*", requireScope("operator"));
   app.use("/v1/keys/*", requireScope("admin"));
+  app.use("/mcp", ...mcpDoor, requireScope("agent"));
+  for (const path of ["/agent/artifacts/*", "/agent/blobs/*", "/agent/uploads/*"])
+    app.use(path, hostAuthenticated);
+  // Only now: nobody waits for the body of a request that is refused without it.
+  app.use(async (c, next) => (hasJsonBody(c) ? jsonBody(c, next) : next()));
 
   operationRoutes(app);
   sessionRoutes(app);
@@ -91,6 +100,12 @@ export function createApp(): App {
   });
   app.onError(onError);
   return app;
+}
+
+function hasJsonBody(c: Context<AppEnv>): boolean {
+  if (!HAS_JSON_BODY.has(c.req.method) || RAW_BODY.test(c.req.path)) return false;
+  // What stands for all methods only looks on; a path without more is not there.
+  return matchedRoutes(c).at(-1)?.method !== "ALL";
 }
 
 /** Which methods a path has, to tell a wrong path from a wrong method. */

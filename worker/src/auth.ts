@@ -1,6 +1,6 @@
 /**
  * Who calls. A key's digest is looked up in D1 and the answer kept for a while in this isolate, so a hot call
- * reads no database and a revoked key stops working within the time below.
+ * reads no database and a revoked key stops working within the time below. What is open for long asks again and again.
  *
  * @module
  */
@@ -13,16 +13,21 @@ import { sha256Hex } from "./tokens.ts";
 
 const KNOWN_MS = 30_000;
 const UNKNOWN_MS = 3_000;
+/** How often whatever a key holds open asks whether it may go on. */
+export const RECHECK_MS = 3_000;
 const SECRET = new RegExp(`^Bearer +(${KEY_PREFIX}[A-Za-z0-9_-]{43})$`, "i");
 
+/** Who looks after hosts need not run code or read files: that is another scope, not a lesser one. */
 const INCLUDES: Record<Scope, readonly Scope[]> = {
   agent: ["agent"],
-  operator: ["operator", "agent"],
+  operator: ["operator"],
   admin: ["admin", "operator", "agent"],
 };
 
 export interface Caller {
   readonly key_id: string;
+  /** What `stillGood` knows the key by. */
+  readonly digest: string;
   readonly tenant: string;
   readonly scopes: ReadonlySet<Scope>;
 }
@@ -30,8 +35,12 @@ export interface Caller {
 const known = new ExpiringCache<string, KeyRow>(10_000);
 const unknown = new ExpiringCache<string, true>(1_000);
 
+/** Counted, so that what was read before a revocation is not kept after it. */
+let revocations = 0;
+
 /** Revocation is at once in the isolate that did it. */
 export function forgetKeys(): void {
+  revocations++;
   known.clear();
   unknown.clear();
 }
@@ -47,20 +56,35 @@ export async function authenticate(d1: D1Database, header: string | undefined): 
   const row = await lookUp(d1, digest);
   if (!row || !sameDigest(row.digest, digest))
     throw new SandbarError("UNAUTHENTICATED", "The API key is not known");
-  if (row.expires_at !== null && Date.parse(row.expires_at) <= Date.now())
-    throw new SandbarError("UNAUTHENTICATED", "The API key has expired");
+  if (hasExpired(row)) throw new SandbarError("UNAUTHENTICATED", "The API key has expired");
   return {
     key_id: row.id,
+    digest,
     tenant: row.tenant,
     scopes: new Set(row.scopes.flatMap((scope) => INCLUDES[scope] ?? [])),
   };
 }
 
+/** Whether what a key has opened may stay open. A database that does not answer ends nothing. */
+export async function stillGood(d1: D1Database, digest: string): Promise<boolean> {
+  try {
+    const row = await lookUp(d1, digest);
+    return row !== null && !hasExpired(row);
+  } catch (error) {
+    console.error("could not look up a key", error);
+    return true;
+  }
+}
+
+const hasExpired = ({ expires_at }: KeyRow) => expires_at !== null && Date.parse(expires_at) <= Date.now();
+
 async function lookUp(d1: D1Database, digest: string): Promise<KeyRow | null> {
   const cached = known.get(digest);
   if (cached) return cached;
   if (unknown.get(digest)) return null;
+  const before = revocations;
   const row = await findKeyByDigest(d1, digest);
+  if (before !== revocations) return row;
   if (row) known.set(digest, row, KNOWN_MS);
   else unknown.set(digest, true, UNKNOWN_MS);
   return row;

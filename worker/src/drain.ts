@@ -1,28 +1,27 @@
 /** @module Request bodies that nobody wants any more. */
+import { readWithin } from "./read-within.ts";
 
 /**
- * As much as a request may have is read to its end, because a client that is cut while
- * it writes never reads why. One that takes its time is cut all the same.
+ * What is on its way is read before the answer, because many a client that is cut while it writes never reads why.
+ * One that has more to send, or stops sending, is answered without, and the runtime closes its connection.
  */
 const DRAIN_BYTES = 128 * 1024 * 1024;
-const DRAIN_MS = 20_000;
+const DRAIN_MS = 10_000;
+const PAUSE_MS = 500;
 
-export async function drain(body: ReadableStream<Uint8Array> | null): Promise<void> {
-  if (!body || body.locked) return;
+export async function drain(body: ReadableStream<Uint8Array> | null, declared = 0): Promise<void> {
+  if (!body || body.locked || declared > DRAIN_BYTES) return;
   const reader = body.getReader();
-  let left = DRAIN_BYTES;
   const until = Date.now() + DRAIN_MS;
-  const late = setTimeout(() => reader.cancel().catch(() => {}), DRAIN_MS);
   try {
-    while (left > 0 && Date.now() < until) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      left -= value.byteLength;
+    for (let left = DRAIN_BYTES; left > 0; ) {
+      const next = await readWithin(reader, Math.min(PAUSE_MS, until - Date.now()));
+      if (next?.done) return;
+      if (!next) break;
+      left -= next.value.byteLength;
     }
     await reader.cancel();
   } catch {
     // It was cut, which is all the same now.
-  } finally {
-    clearTimeout(late);
   }
 }

@@ -30,6 +30,8 @@ export interface Env {
   TENANT_ARTIFACT_COUNT?: string;
   ARTIFACT_TTL_S?: string;
   MAX_BODY_BYTES?: string;
+  /** How long a JSON body may pause. */
+  BODY_IDLE_MS?: string;
   DATASET_MAX_BYTES?: string;
   /** Encrypts what is secret in D1. */
   SECRETS_KEY?: string;
@@ -59,6 +61,8 @@ export function leaseTimes(env: Env): LeaseTimes {
 }
 
 export const maxSessionsPerTenant = (env: Env) => setting(env.MAX_SESSIONS_PER_TENANT, 0);
+
+export const bodyIdleMs = (env: Env) => setting(env.BODY_IDLE_MS, 30_000);
 
 /** What a host may need beyond the usual: the defaults of its own limits for pulling and installing, and a little more. */
 const PULL_MS = 310_000;

@@ -1,6 +1,7 @@
 /**
  * Calls to Durable Objects. An object may be reset at any moment (deployment, eviction, machine fault) and then every
- * pending call rejects; since all our methods are idempotent, the call is simply made again on a fresh stub.
+ * pending call rejects; since all our methods are idempotent, the call is simply made again on a fresh stub. What the
+ * host is asked and must not do twice has a name, `once`, by which the daemon knows it again.
  *
  * @module
  */

@@ -1,9 +1,9 @@
 # One persistent shell that takes a request, evals it, gives the answer (the loop itself is in the guest's languages.py).
-# Descriptor 3 (moved to 60) is the control socket.
+# Descriptor 3 is the control socket; it moves to 40, where bash puts nothing of its own: redirections go up from 10, coprocesses down from 63.
 # A snippet that ends the shell (`exit`, `set -e`, an interrupt) leaves its state in a file for the shell that follows.
 
-exec 60<&3 3<&-
-__sb_id= __sb_code= __sb_raw= __sb_files= __sb_trap= __sb_options= __sb_interrupted=
+exec 40<&3 3<&-
+__sb_running= __sb_ahead= __sb_code= __sb_raw= __sb_files= __sb_trap= __sb_err= __sb_options= __sb_interrupted= __sb_status= __sb_flags= __sb_apart=
 __sb_env=()
 __sb_state="${TMPDIR:-/tmp}/.sandbar-state-$SANDBAR_CONTEXT"
 
@@ -15,11 +15,11 @@ __sb_field() {
 
 __sb_take() {
   # A snippet that said `continue` comes here without an answer.
-  [[ -n $__sb_id ]] && { __sb_give 0 "$-"; } 2>/dev/null
-  builtin local size stdin count name value
-  IFS= builtin read -r -N 10 -u 60 size || builtin exit 0
-  IFS= builtin read -r -N "$((10#$size))" -u 60 __sb_raw || builtin exit 0
-  __sb_field __sb_id
+  [[ -n $__sb_running ]] && { __sb_give 0 "$-"; } 2>/dev/null
+  builtin local size=${__sb_ahead:0:10} start=${__sb_ahead:10} stdin count name value
+  [[ -n $size ]] || IFS= builtin read -r -N 10 -u 40 size || builtin exit 0
+  IFS= builtin read -r -N "$((10#$size - ${#start}))" -u 40 __sb_raw || builtin exit 0
+  __sb_raw=$start$__sb_raw __sb_ahead= __sb_running=1
   __sb_field __sb_files
   __sb_field stdin
   __sb_field count
@@ -34,9 +34,27 @@ __sb_take() {
   __sb_field __sb_code
   # On the snippet's first line, so that line numbers in messages are its own.
   __sb_code="$__sb_options$__sb_code"
-  __sb_raw= __sb_interrupted=
+  __sb_raw= __sb_interrupted= __sb_status= __sb_apart=
+  if [[ $__sb_code =~ (^|[^[:alnum:]_-])set[[:space:]]+(-[[:alpha:]]*[nr]|-o[[:space:]]+(noexec|restricted)) ]]; then
+    # No shell comes back from these. One apart tries it; what it leaves, or else what was before, goes to our successor.
+    __sb_apart="$__sb_code"
+    __sb_code='( builtin trap "__sb_save >\"$__sb_state\"" EXIT; builtin eval "$__sb_apart" ); builtin exit'
+  elif [[ -n $__sb_err ]]; then
+    # Or the handler would run once more, for our `eval`.
+    __sb_code+=$'\n__sb_status=$?'
+  fi
   builtin trap '{ __sb_exit "$?" "$-"; } 62>&2 2>/dev/null' EXIT
   builtin trap '{ __sb_interrupted=1; builtin exit 130; } 2>/dev/null' INT
+}
+
+# $1: status, $2: exit status, $3: more. Only who shows the token ends the execution; it lies behind the request, read when the code is through.
+__sb_done() {
+  builtin local token
+  IFS= builtin read -r -N 16 -u 40 token
+  # A snippet has taken it, and ended its execution: this is the beginning of the next request.
+  [[ $token == t* ]] || __sb_ahead=$token token=
+  builtin printf '{"op":"done","token":"%s","status":"%s","exit_code":%d%s}\n' "$token" "$1" "$2" "$3" >&40
+  __sb_running=
 }
 
 # $1: exit status, $2: $- when the snippet ended.
@@ -46,16 +64,16 @@ __sb_give() {
   __sb_settle "$2"
   builtin local status=ok
   (($1 == 0)) || status=error
-  builtin printf '{"op":"done","id":"%s","status":"%s","exit_code":%d}\n' "$__sb_id" "$status" "$1" >&60
-  __sb_id=
+  __sb_done "$status" "$1"
 }
 
 # Our own code runs without the options that a snippet set; they come back with the next one.
 __sb_settle() {
-  builtin set +euxvf
+  builtin set +euxvfaktCET
+  builtin export -n "${!__sb_@}"
   builtin local flag i
   __sb_options=
-  for flag in e u x v f; do
+  for flag in e u x v f a k t C E T; do
     [[ $1 == *$flag* ]] && __sb_options+="set -$flag; "
   done
   for ((i = 0; i < ${#__sb_env[@]}; i += 3)); do
@@ -78,24 +96,30 @@ __sb_exit() {
     builtin eval "$__sb_trap" 2>&62 62>&-
     __sb_trap=
   fi
-  __sb_save >"$__sb_state"
-  # `eval … 60>&-` hides the control socket from child processes; bash has put it aside under a number of its own.
+  [[ -n $__sb_apart && -s $__sb_state ]] || __sb_save >"$__sb_state"
+  # `eval … 40>&-` hides the control socket from child processes; bash has put it aside under a number of its own.
   for fd in {10..59}; do
     if [[ -S /proc/$$/fd/$fd ]]; then
-      builtin eval "exec 60>&$fd"
+      builtin eval "exec 40>&$fd"
       builtin break
     fi
   done
   ((code == 0)) || status=error
   [[ -n $__sb_interrupted ]] && status=interrupted
-  builtin printf '{"op":"done","id":"%s","status":"%s","exit_code":%d,"again":true}\n' "$__sb_id" "$status" "$code" >&60
+  __sb_done "$status" "$code" ',"again":true'
 }
 
+# Without a process of its own, for which there may be no room; its last line says that it is whole, since there may be no room for that.
 __sb_save() {
   builtin local __sb_name
-  for __sb_name in $(builtin compgen -v); do
+  builtin local -a __sb_names
+  for __sb_name in {a..z} {A..Z} _; do
+    builtin eval "__sb_names+=(\"\${!$__sb_name@}\")"
+  done
+  for __sb_name in "${__sb_names[@]}"; do
     case $__sb_name in
-      __sb_id | __sb_code | __sb_raw | __sb_files | __sb_env | __sb_state | __sb_interrupted | __sb_name) ;;
+      __sb_running | __sb_ahead | __sb_code | __sb_raw | __sb_files | __sb_env | __sb_state | __sb_interrupted | __sb_name) ;;
+      __sb_err | __sb_status | __sb_flags | __sb_apart | __sb_names | __sb_whole) ;;
       BASH | BASH_* | BASHOPTS | BASHPID | SHELLOPTS | EUID | UID | PPID | SHLVL | FUNCNAME | PIPESTATUS | DIRSTACK | GROUPS | _) ;;
       RANDOM | SRANDOM | SECONDS | LINENO | EPOCHSECONDS | EPOCHREALTIME | COMP_* | IFS | OPTIND | fd | code | status) ;;
       *) builtin declare -p "$__sb_name" ;;
@@ -108,28 +132,42 @@ __sb_save() {
   builtin printf 'IFS=%q\n' "$IFS"
   builtin umask -p
   builtin printf 'builtin cd -- %q\n' "$PWD"
+  builtin printf '__sb_whole=1\n'
 }
 
 # Our own EXIT trap keeps the state, so a snippet's handler is kept beside it and run by it.
 trap() {
-  if [[ $BASH_SUBSHELL == 0 && $# == 2 && ($2 == EXIT || $2 == 0) && $1 != -* ]]; then
-    __sb_trap="$1"
-  elif [[ $BASH_SUBSHELL == 0 && $# == 2 && ($2 == EXIT || $2 == 0) && $1 == - ]]; then
-    __sb_trap=
-  else
+  [[ ${1-} != -- ]] || builtin shift
+  # With one argument: a signal, whose handler is taken back.
+  (($# != 1)) || [[ $1 == -* ]] || builtin set -- - "$1"
+  if ((BASH_SUBSHELL > 0 || $# < 2)) || [[ $1 == -?* ]]; then
     builtin trap "$@"
+    builtin return
   fi
+  builtin local action="$1" name
+  builtin shift
+  for name; do
+    case ${name^^} in
+      EXIT | SIGEXIT | 0) if [[ $action == - ]]; then __sb_trap=; else __sb_trap="$action"; fi ;;
+      # Bash would bring them back when this function ends, unless there is another.
+      DEBUG | RETURN | ERR)
+        [[ ${name^^} != ERR ]] || if [[ $action == - ]]; then __sb_err=; else __sb_err=1; fi
+        if [[ $action == - ]]; then builtin trap : "$name"; else builtin trap -- "$action" "$name"; fi
+        ;;
+      *) builtin trap -- "$action" "$name" ;;
+    esac
+  done
 }
 
 builtin trap '' INT
 # Otherwise bash would run the EXIT trap with the status of the last command: a success, as if the snippet had come to its end.
-for __sb_trap in HUP ALRM TERM USR1 USR2; do
-  builtin trap "{ builtin exit $((128 + $(builtin kill -l $__sb_trap))); } 2>/dev/null" "$__sb_trap"
+for __sb_trap in 1 10 12 14 15; do
+  builtin trap "{ builtin exit $((128 + __sb_trap)); } 2>/dev/null" "$__sb_trap"
 done
-__sb_trap=
+__sb_trap= __sb_whole=0
 if [[ -f $__sb_state ]]; then
   # At top level: in a function `declare` would make everything local.
   . "$__sb_state" 2>/dev/null
   command rm -f "$__sb_state"
 fi
-printf '{"op":"ready"}\n' >&60
+builtin printf '{"op":"ready","whole":%d}\n' "$__sb_whole" >&40

@@ -5,20 +5,23 @@ const { AsyncLocalStorage } = require("node:async_hooks");
 const fs = require("node:fs");
 const { createRequire } = require("node:module");
 const path = require("node:path");
-const channel = require("./channel.js");
+const { send, sendAndWait, listen: takeRequests } = require("./channel.js");
 const { evaluate, Thrown } = require("./evaluate.js");
 const { rewriteImports } = require("./imports.js");
 const interrupts = require("./interrupts.js");
 const outputs = require("./outputs.js");
 const pipes = require("./pipes.js");
 const state = require("./state.js");
-const { bundle, describe } = require("./values.js");
+const { bundle, describe, fitting } = require("./values.js");
 
 class Exit {
   constructor(code) {
     this.code = code;
   }
 }
+
+const NO_FILES =
+  "the kernel has no file descriptors left to run this code; stop what keeps them open, or restart the context, which loses its variables";
 
 const owner = new AsyncLocalStorage();
 const imported = new Set();
@@ -63,7 +66,7 @@ define("exports", globalThis.module.exports);
 define("__dirname", process.cwd());
 define("__filename", path.join(process.cwd(), "cell.js"));
 define("display", (value) => publish(bundle(value, current?.left.value ?? 0)));
-globalThis.display.mime = (data) => publish({ ...data });
+globalThis.display.mime = (data) => publish({ data: { ...data }, lengths: {} });
 
 const canRequireModules = process.features.require_module === true;
 const loadExpression = (specifier) =>
@@ -78,26 +81,31 @@ function isCurrent() {
 outputs.install((name, chunk) => {
   // Between executions too: the guest may already have handed the pipe to the next one.
   if (isCurrent()) return false;
-  channel.send({ op: "late", stream: name, text: chunk.toString() });
+  send({ op: "late", stream: name, text: chunk.toString() });
   return true;
 });
 
-function publish(data, last = false) {
-  if (current === null) return;
+function publish({ data, lengths }, last = false) {
+  if (!isCurrent()) {
+    // Of a timer or a promise that an earlier execution left behind.
+    send({ op: "late", stream: "stdout", text: `${data["text/plain"] ?? ""}\n` });
+    return;
+  }
   const kept = {};
   for (const [mime, value] of Object.entries(data)) {
     const item =
       Buffer.isBuffer(value) || value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value;
     const size = (typeof item === "string" ? item : (JSON.stringify(item) ?? "")).length;
-    if (size > current.left.value || size > current.left.total) current.dropped++;
-    else {
-      current.left.total -= size;
-      kept[mime] = item;
-    }
+    const part = fitting(mime, item, size, Math.min(current.left.value, current.left.total));
+    if (part !== item) lengths[mime] ??= size;
+    if (part === undefined) continue;
+    current.left.total -= part === item ? size : part.length;
+    kept[mime] = part;
   }
-  if (Object.keys(kept).length === 0) return;
-  if (last) channel.send({ op: "result", data: kept });
-  else channel.sendAndWait({ op: "result", data: kept, wait: true });
+  if (Object.keys(kept).length + Object.keys(lengths).length === 0) return;
+  const result = { op: "result", id: current.id, data: kept, lengths };
+  if (last) send(result);
+  else sendAndWait({ ...result, wait: true });
 }
 
 // What nobody caught.
@@ -108,27 +116,49 @@ function onUncaught(error) {
   } else if (error instanceof Exit) current.finish({ exit: error.code });
   else current.uncaught.push(error);
 }
-process.on("uncaughtException", onUncaught);
-process.on("unhandledRejection", onUncaught);
+
+const onInterrupt = () => current?.finish({ interrupted: true });
+function listen(event, listener) {
+  if (!process.listeners(event).includes(listener)) process.on(event, listener);
+}
+function listenToErrors() {
+  listen("uncaughtException", onUncaught);
+  listen("unhandledRejection", onUncaught);
+}
+listenToErrors();
+listen("SIGINT", onInterrupt);
+// Without ours, the next error that nobody catches would end the kernel. Those of SIGINT are not for us here: `vm` takes them away too.
+const { removeAllListeners } = process;
+process.removeAllListeners = (...events) => {
+  // These two are Node's own, and no signal would be heard without them.
+  const all = process.eventNames().filter((event) => event !== "newListener" && event !== "removeListener");
+  for (const event of events.length > 0 ? events : all) removeAllListeners.call(process, event);
+  listenToErrors();
+  return process;
+};
 process.exit = (code) => {
   throw new Exit(Number(code ?? process.exitCode ?? 0));
 };
-process.on("SIGINT", () => {
-  current?.finish({ interrupted: true });
-});
 
-async function run(request) {
+/** Only who shows the token ends the execution: it stays in this closure, where code does not reach. */
+async function run({ token, ...request }) {
   count++;
   const file = `cell-${count}.js`;
-  if (request.pipes) pipes.take(request.pipes);
+  try {
+    if (request.pipes) pipes.take(request.pipes);
+  } catch (error) {
+    send({ op: "error", token, ...describe(error), value: `${error.message}: ${NO_FILES}` });
+    send({ op: "done", token, status: "error", exit_code: null });
+    return;
+  }
   outputs.refresh();
+  process.exitCode = undefined;
   const saved = setEnv(request.env);
   if (request.stdin_given) freshStdin();
   const result = await new Promise((resolve) => {
     current = {
       id: request.id,
       left: { value: request.mime_value_limit, total: request.mime_total_limit },
-      dropped: 0,
       uncaught: [],
       finish: resolve,
     };
@@ -139,13 +169,16 @@ async function run(request) {
     );
   });
   interrupts.end();
+  listen("SIGINT", onInterrupt);
+  outputs.flush();
   let status = "ok";
   let exitCode = null;
   const failure = result.error === undefined ? current.uncaught[0] : result.error;
   if (result.interrupted) {
     status = "interrupted";
-    channel.send({
+    send({
       op: "error",
+      token,
       name: "Interrupted",
       value: "the execution was interrupted",
       traceback: "Interrupted",
@@ -154,8 +187,9 @@ async function run(request) {
     exitCode = result.exit ?? failure.code;
     status = exitCode === 0 ? "ok" : "error";
     if (exitCode !== 0)
-      channel.send({
+      send({
         op: "error",
+        token,
         name: "Exit",
         value: String(exitCode),
         traceback: `process.exit(${exitCode})`,
@@ -166,15 +200,15 @@ async function run(request) {
     // Code that does not parse has no frame of its own; JSON.parse and its like do.
     if (result.position && !/\bcell-\d+\.js\b/.test(described.traceback))
       described.traceback = `${result.position}\n${described.name}: ${described.value}`;
-    channel.send({ op: "error", ...described });
+    send({ op: "error", token, ...described });
   }
   restoreEnv(saved);
-  const { dropped } = current;
   current = null;
-  channel.send({ op: "done", id: request.id, status, exit_code: exitCode, dropped });
+  send({ op: "done", token, status, exit_code: exitCode });
 }
 
 async function settle(code, file) {
+  const mine = current;
   const outcome = await evaluate(`${code}\n//# sourceURL=${file}`);
   if (outcome.interrupted) {
     return { interrupted: true };
@@ -191,7 +225,8 @@ async function settle(code, file) {
   if (value instanceof Promise || typeof value?.then === "function") value = await value;
   // One turn of the loop: rejections that nobody handles are known only then.
   await new Promise(setImmediate);
-  if (value !== undefined && current.uncaught.length === 0) publish(bundle(value, current.left.value), true);
+  if (current === mine && value !== undefined && mine.uncaught.length === 0)
+    publish(bundle(value, mine.left.value), true);
   return {};
 }
 
@@ -230,16 +265,16 @@ function restoreEnv(saved) {
 function enter(folder) {
   try {
     process.chdir(folder);
-    channel.send({ op: "answer", result: {} });
+    send({ op: "answer", result: {} });
   } catch (error) {
-    channel.send({ op: "answer", error: error.message });
+    send({ op: "answer", error: error.message });
   }
 }
 
 state.markOriginal();
-channel.listen((request) => {
+takeRequests((request) => {
   if (request.op === "run") run(request);
   else if (request.op === "enter") enter(request.folder);
-  else if (request.op === "state") channel.send({ op: "answer", result: state.snapshot(request, imported) });
+  else if (request.op === "state") send({ op: "answer", result: state.snapshot(request, imported) });
 });
-channel.send({ op: "ready", fresh_pipes: pipes.replaceable });
+send({ op: "ready", fresh_pipes: pipes.replaceable });

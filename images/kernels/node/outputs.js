@@ -60,9 +60,14 @@ function install(divert) {
   }
 }
 
+/** What is still held back, by a cell that corked a stream. */
+function flush() {
+  for (const stream of streams) for (let depth = stream.writableCorked; depth > 0; depth--) stream.uncork();
+}
+
 /** An interrupt in the middle of a write, or a write that failed, would leave a stream that takes nothing more. */
 function refresh() {
   for (const stream of streams) Writable.call(stream, { emitClose: false });
 }
 
-module.exports = { install, refresh };
+module.exports = { install, flush, refresh };

@@ -17,9 +17,31 @@ function find() {
 }
 const duplicate = find();
 
+// Code that has used up all descriptors must not keep the next execution from its pipes.
+let spare = null;
+
+function keepSpare() {
+  try {
+    spare ??= openSync("/dev/null", O_WRONLY);
+  } catch {
+    // There was room for the pipes; perhaps there is next time.
+  }
+}
+
+function useSpare() {
+  try {
+    if (spare !== null) closeSync(spare);
+  } catch {
+    // User code has closed it.
+  }
+  spare = null;
+}
+
 function take(stem) {
+  useSpare();
   replace(1, `${stem}.out`);
   replace(2, `${stem}.err`);
+  keepSpare();
 }
 
 function replace(fd, name) {
@@ -29,5 +51,7 @@ function replace(fd, name) {
   duplicate(fresh, fd);
   closeSync(fresh);
 }
+
+keepSpare();
 
 module.exports = { take, replaceable: duplicate !== null };

@@ -35,7 +35,10 @@ function snapshot(request, imports) {
   for (const name of new Set([...lexicalNames(), ...globals()])) {
     if (name.startsWith("__sandbar") || variables.length >= request.variables) continue;
     const found = lookup(name);
-    if (found === null) continue;
+    if (found === null) {
+      variables.push({ name, type: "?", repr: "<not readable>", size: null });
+      continue;
+    }
     let repr;
     let size = null;
     try {

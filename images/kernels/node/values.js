@@ -7,7 +7,18 @@ const { inspect, types } = util;
 const { stringify, parse } = JSON;
 const { getPrototypeOf, prototype: objectPrototype } = Object;
 
+/** A value's forms, and the lengths of those that are not whole. */
 function bundle(value, limit) {
+  if (typeof value === "string") {
+    const shown = value.slice(0, limit);
+    const text = inspect(shown, { breakLength: 100, maxStringLength: Infinity });
+    const missing = value.length - shown.length;
+    return {
+      data: { "text/plain": text },
+      lengths: missing > 0 ? { "text/plain": text.length + missing } : {},
+    };
+  }
+  const lengths = {};
   const data = {
     "text/plain": inspect(value, {
       depth: 4,
@@ -21,13 +32,22 @@ function bundle(value, limit) {
     if (Array.isArray(value) || parent === objectPrototype || parent === null) {
       try {
         const text = stringify(value);
-        if (text !== undefined && text.length <= limit) data["application/json"] = parse(text);
+        if (text?.length > limit) lengths["application/json"] = text.length;
+        else if (text !== undefined) data["application/json"] = parse(text);
       } catch {
         // Cycles, BigInt, a toJSON that throws: the text says it.
       }
     }
   }
-  return data;
+  return { data, lengths };
+}
+
+/** The value itself, as much of its text as there is room for, or undefined: half an image, page or JSON is none. */
+function fitting(mime, value, size, room) {
+  if (size <= room) return value;
+  if (typeof value !== "string" || !mime.startsWith("text/") || mime === "text/html" || room < 1)
+    return undefined;
+  return value.slice(0, room).replace(/[\ud800-\udbff]$/, "");
 }
 
 function describe(error) {
@@ -41,9 +61,13 @@ function describe(error) {
   try {
     name = String(error.name ?? error.constructor?.name ?? "Error");
     value = String(error.message ?? "");
-    stack = typeof error.stack === "string" ? error.stack : inspect(error);
   } catch {
     value = "an error that cannot be read";
+  }
+  try {
+    stack = typeof error.stack === "string" ? error.stack : inspect(error);
+  } catch {
+    stack = `${name}: ${value}`;
   }
   return { name, value, traceback: ownFrames(stack) };
 }
@@ -56,4 +80,4 @@ function ownFrames(stack) {
     .join("\n");
 }
 
-module.exports = { bundle, describe };
+module.exports = { bundle, describe, fitting };

@@ -2,6 +2,8 @@
 # processx has, which devtools brings. An image without it keeps the pipes that the kernel was born with.
 
 replaceable <- requireNamespace("processx", quietly = TRUE)
+# Programs that code starts do not get the kernel's own descriptors.
+if (replaceable) processx::conn_disable_inheritance()
 
 take_pipes <- function(stem) {
   replace <- function(name, set) {

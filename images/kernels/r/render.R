@@ -7,7 +7,10 @@ draws_itself <- function(value) inherits(value, c("ggplot", "gg", "trellis", "gr
 
 as_text <- function(value) paste(utils::capture.output(print_value(value)), collapse = "\n")
 
-print_value <- function(value) if (isS4(value)) methods::show(value) else print(value)
+print_value <- function(value) if (isS4(value)) methods::show(value) else for_user(print, value)
+
+# Called from here, a generic function would not find the methods that the user has defined.
+for_user <- function(f, value, ...) eval(as.call(list(quote(f), quote(value), ...)), list2env(list(f = f, value = value), parent = globalenv()))
 
 bundle <- function(value) {
   data <- list("text/plain" = as_text(value))
@@ -25,8 +28,9 @@ bundle <- function(value) {
 
 html_table <- function(frame) {
   escape <- function(x) gsub(">", "&gt;", gsub("<", "&lt;", gsub("&", "&amp;", x, fixed = TRUE), fixed = TRUE), fixed = TRUE)
-  shown <- utils::head(frame, ROWS_HTML)
-  text <- function(column) if (is.list(column)) vapply(column, toString, "") else if (is.character(column)) column else format(column, trim = TRUE)
+  # `head` takes the class off columns that have no method for it.
+  shown <- if (nrow(frame) > ROWS_HTML) utils::head(frame, ROWS_HTML) else frame
+  text <- function(column) if (is.list(column)) vapply(column, toString, "") else if (is.character(column)) column else for_user(format, column, trim = TRUE)
   cells <- vapply(shown, function(column) escape(text(column)), character(nrow(shown)))
   cells <- matrix(cells, nrow = nrow(shown))
   row <- function(kind, values) paste0("<tr>", paste0("<", kind, ">", values, "</", kind, ">", collapse = ""), "</tr>")
@@ -47,5 +51,8 @@ png_of <- function(plot) {
     grDevices::dev.off()
     if (previous > 1) grDevices::dev.set(previous)
   })
-  gsub("\n", "", jsonlite::base64_enc(readBin(path, "raw", file.size(path))), fixed = TRUE)
+  bytes <- readBin(path, "raw", file.size(path))
+  # Nothing was written where there is no room.
+  if (length(bytes) == 0L) return(NULL)
+  gsub("\n", "", jsonlite::base64_enc(bytes), fixed = TRUE)
 }

@@ -7,6 +7,7 @@ import { UsageError } from "./explain.ts";
 import { cli, existingSession, number } from "./global-options.ts";
 import { age, type Column, printList, printOne, size } from "./output.ts";
 import { progressBar } from "./progress.ts";
+import { untilSignalled } from "./signals.ts";
 
 const COLUMNS: Column<Artifact>[] = [
   { title: "id", value: (a) => a.id },
@@ -43,7 +44,9 @@ export function addArtifacts(program: Command): void {
       if (path === "-") return void process.stdout.write(await client.artifacts.read(id));
       const artifact = await client.artifacts.get(id);
       const bar = progressBar(artifact.name);
-      const saved = await saveArtifact(client.artifacts, artifact, path ?? "./", { onProgress: bar.update });
+      const saved = await untilSignalled((signal) =>
+        saveArtifact(client.artifacts, artifact, path ?? "./", { signal, onProgress: bar.update }),
+      );
       bar.done();
       process.stdout.write(`${saved}\n`);
     });

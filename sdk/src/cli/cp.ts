@@ -12,6 +12,7 @@ import type { Session } from "../session.ts";
 import { UsageError } from "./explain.ts";
 import { cli, existingSession } from "./global-options.ts";
 import { type ProgressBar, progressBar } from "./progress.ts";
+import { untilSignalled } from "./signals.ts";
 
 export interface Place {
   session: string | null;
@@ -88,13 +89,19 @@ async function download(session: Session, remote: string, local: string): Promis
     return pipeline(body, process.stdout, { end: false });
   }
   if (type === "directory") await downloadFolder(session, remote, await localTarget(local, remote), bar);
-  else await downloadFile(session, remote, local, { onProgress: bar.update });
+  else
+    await untilSignalled((signal) =>
+      downloadFile(session, remote, local, { signal, onProgress: bar.update }),
+    );
   bar.done();
 }
 
+/** As for anybody else when it is root who unpacks: a session's files make no setuid programs of root's. */
+const UNTRUSTED = ["--no-same-owner", "--no-same-permissions"];
+
 async function downloadFolder(session: Session, remote: string, local: string, bar: ProgressBar) {
   await mkdir(local, { recursive: true });
-  const tar = spawn("tar", ["-x", "-f", "-", "-C", local, "--no-same-owner"], {
+  const tar = spawn("tar", ["-x", "-f", "-", "-C", local, ...UNTRUSTED], {
     stdio: ["pipe", "inherit", "inherit"],
   });
   const ended = new Promise<number | null>((resolve) => tar.once("exit", resolve));

@@ -1,11 +1,12 @@
 /** @module Options that every command has, and the client and session they lead to. */
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { Sandbar } from "../client.ts";
+import { Sandbar, type SessionOptions } from "../client.ts";
 import { Config } from "../node/config.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "./explain.ts";
 import type { Format } from "./output.ts";
+import { temporarySession } from "./temporary-session.ts";
 
 export interface GlobalOptions {
   url?: string;
@@ -99,31 +100,49 @@ export async function sessionFor(
   flags: SessionFlags,
   runtime = flags.runtime,
 ): Promise<{ session: Session; done: () => Promise<void> }> {
-  if (flags.session?.startsWith("ses_"))
-    return { session: await client.getSession(flags.session), done: async () => {} };
-  const limits = {
-    ...config.session.limits,
-    ...(flags.memory === undefined ? {} : { memory_mb: flags.memory }),
-    ...(flags.cpus === undefined ? {} : { cpus: flags.cpus }),
-  };
-  const found = flags.session ? await client.findSession(flags.session) : null;
-  const session =
-    found ??
-    (await client.session({
-      ...config.session,
-      ...(flags.session ? { key: flags.session } : { labels: { "sandbar/cli": "temporary" } }),
-      ...(runtime ? { runtime: runtime as "python" } : {}),
-      ...(flags.image ? { image: flags.image } : {}),
-      ...(flags.storage ? { storage: flags.storage as "TMPFS" } : {}),
-      ...(flags.datasets ? { datasets: { access: flags.datasets as "NONE" } } : {}),
-      ...(flags.network ? { network: flags.network as "none" } : {}),
-      ...(Object.keys(limits).length > 0 ? { limits } : {}),
-    }));
-  if (flags.session || flags.keep) return { session, done: async () => {} };
-  // A reader that leaves early does not end this process before the session is stopped.
-  process.on("SIGPIPE", () => {});
-  return { session, done: () => session.stop() };
+  const asked = askedFor(flags);
+  const found = !flags.session
+    ? null
+    : flags.session.startsWith("ses_")
+      ? await client.getSession(flags.session)
+      : await client.findSession(flags.session);
+  // The API refuses a session that is there and not what the flags ask for. With the key of one that has ended it
+  // would make another.
+  if (found && LIVE.has(found.info.status) && !isEmpty(asked))
+    await client.session({ ...asked, key: found.key });
+  const limits = { ...config.session.limits, ...asked.limits };
+  if (found) return { session: found, done: async () => {} };
+  const making = client.session({
+    ...config.session,
+    ...(runtime ? { runtime: runtime as "python" } : {}),
+    ...asked,
+    ...(isEmpty(limits) ? {} : { limits }),
+    ...(flags.session ? { key: flags.session } : { labels: { "sandbar/cli": "temporary" } }),
+  });
+  if (flags.session || flags.keep) return { session: await making, done: async () => {} };
+  return temporarySession(making);
 }
+
+const LIVE = new Set(["creating", "ready", "busy"]);
+
+/** What the flags say about the session itself. */
+function askedFor({
+  runtime,
+  image,
+  storage,
+  datasets,
+  network,
+  memory,
+  cpus,
+}: SessionFlags): SessionOptions {
+  const limits = defined({ memory_mb: memory, cpus });
+  const given = { runtime, image, storage, datasets, network, limits: isEmpty(limits) ? undefined : limits };
+  return defined(given) as SessionOptions;
+}
+
+const isEmpty = (fields: object) => Object.keys(fields).length === 0;
+const defined = (fields: object) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 export function number(text: string): number {
   const value = Number(text);

@@ -1,5 +1,6 @@
 /** @module Shows an execution while it runs; Ctrl-C interrupts the code first and quits when pressed again. */
 import { existsSync, writeFileSync } from "node:fs";
+import { cuts } from "../describe.ts";
 import { bytesFromBase64, type Execution } from "../execution.ts";
 import type { ExecutionEvent, ExecutionStream } from "../execution-stream.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -89,10 +90,10 @@ function showResult(bundle: Record<string, unknown>): void {
 /** The errors of the code itself have been shown; this is about ends that were not its own. */
 function showEnding(execution: Execution): void {
   const { status, error, state, truncated } = execution;
-  for (const [field, total] of Object.entries(truncated))
-    process.stderr.write(dim(`${field} was cut; ${total} in all\n`));
+  for (const line of cuts(truncated)) process.stderr.write(dim(`${clean(line)}\n`));
   for (const { name, reason } of execution.artifacts_skipped)
     process.stderr.write(dim(`not kept: ${clean(name)}: ${reason}\n`));
+  if (state.reason) process.stderr.write(red(`variables of earlier code were lost: ${state.reason}\n`));
   if (status === "ok" || status === "error") return;
   const why = error ? `${error.name}: ${error.value}` : status;
   process.stderr.write(red(`${why} (variables ${state.variables}, files ${state.files})\n`));

@@ -45,6 +45,7 @@ class Repl {
   readonly #language: Language;
   readonly #readline: Interface;
   readonly #tty = process.stdin.isTTY === true;
+  #closed = false;
 
   constructor(session: Session, flags: ReplFlags) {
     this.#session = session;
@@ -56,6 +57,9 @@ class Repl {
       history: this.#tty && existsSync(HISTORY_FILE) ? readFileSync(HISTORY_FILE, "utf8").split("\n") : [],
       historySize: HISTORY_LINES,
       removeHistoryDuplicates: true,
+    });
+    this.#readline.once("close", () => {
+      this.#closed = true;
     });
     this.#readline.on("history", (lines) => {
       mkdirSync(dirname(HISTORY_FILE), { recursive: true, mode: 0o700 });
@@ -101,8 +105,8 @@ class Repl {
   /** Returns true to leave. */
   async #handle(cell: string): Promise<boolean> {
     if (cell.trim() === "") return false;
-    // A paused readline leaves Ctrl-C to the process, where it interrupts the cell.
-    this.#readline.pause();
+    // A paused readline leaves Ctrl-C to the process, where it interrupts the cell. After the last line it is closed.
+    if (!this.#closed) this.#readline.pause();
     if (this.#tty) process.stdin.setRawMode(false);
     try {
       if (cell.startsWith("/")) return await this.#command(cell);
@@ -111,8 +115,8 @@ class Repl {
     } catch (error) {
       explain(error);
     } finally {
-      if (this.#tty) process.stdin.setRawMode(true);
-      this.#readline.resume();
+      if (this.#tty) process.stdin.setRawMode(!this.#closed);
+      if (!this.#closed) this.#readline.resume();
     }
     return false;
   }

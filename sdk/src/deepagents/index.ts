@@ -1,2 +1,2 @@
 /** @module A backend for the npm package `deepagents`. */
-export { SandbarSandbox, type SandbarSandboxOptions } from "./sandbar-sandbox.ts";
+export { type CreateOptions, SandbarSandbox, type SandbarSandboxOptions } from "./sandbar-sandbox.ts";

@@ -29,7 +29,14 @@ export interface SandbarSandboxOptions {
   concurrency?: number;
 }
 
+export interface CreateOptions extends SandbarSandboxOptions {
+  session?: SessionOptions;
+  /** Files that are there before anything runs, by path; relative ones below `cwd`. */
+  initialFiles?: Record<string, string | Uint8Array>;
+}
+
 const TRANSFERS_AT_ONCE = 4;
+const ENDED = new Set(["stopping", "stopped", "lost", "failed"]);
 
 /** Each command starts in a fresh shell at `cwd`: directory and variables do not carry over, as in deepagents' other backends. */
 export class SandbarSandbox extends BaseSandbox {
@@ -38,6 +45,7 @@ export class SandbarSandbox extends BaseSandbox {
   readonly #maxOutputChars: number;
   readonly #cwd: string;
   readonly #shells: Shells;
+  #ended = false;
 
   constructor(session: Session, options: Omit<SandbarSandboxOptions, "client"> = {}) {
     super();
@@ -49,11 +57,17 @@ export class SandbarSandbox extends BaseSandbox {
   }
 
   /** A session of its own; `close` ends it. */
-  static async create(
-    options: SandbarSandboxOptions & { session?: SessionOptions } = {},
-  ): Promise<SandbarSandbox> {
+  static async create(options: CreateOptions = {}): Promise<SandbarSandbox> {
     const client = options.client ?? Sandbar.fromEnv();
-    return new SandbarSandbox(await client.session(options.session), options);
+    const sandbox = new SandbarSandbox(await client.session(options.session), options);
+    try {
+      await sandbox.#begin(options.initialFiles ?? {});
+    } catch (error) {
+      // One with a key may have been there before, and stays.
+      if (options.session?.key === undefined) await sandbox.close().catch(() => {});
+      throw error;
+    }
+    return sandbox;
   }
 
   /** A session that exists. */
@@ -63,15 +77,17 @@ export class SandbarSandbox extends BaseSandbox {
   }
 
   /** The session with this key (a thread id, say), made if it does not exist. */
-  static fromKey(
-    key: string,
-    options: SandbarSandboxOptions & { session?: SessionOptions } = {},
-  ): Promise<SandbarSandbox> {
+  static fromKey(key: string, options: CreateOptions = {}): Promise<SandbarSandbox> {
     return SandbarSandbox.create({ ...options, session: { ...options.session, key } });
   }
 
   override get id(): string {
     return this.session.id;
+  }
+
+  /** False once it was closed, or an answer has said that the session is over. */
+  get isRunning(): boolean {
+    return !this.#ended && !ENDED.has(this.session.info.status);
   }
 
   override async execute(
@@ -94,6 +110,7 @@ export class SandbarSandbox extends BaseSandbox {
       );
       return output.response(execution, timeoutS);
     } catch (error) {
+      this.#notice(error);
       if (!(error instanceof SandbarError)) throw error;
       throw new SandboxError(
         `${error.message}${error.hint ? ` ${error.hint}` : ""}`,
@@ -147,12 +164,27 @@ export class SandbarSandbox extends BaseSandbox {
   }
 
   /** Ends the session. */
-  close(): Promise<void> {
-    return this.session.stop();
+  async close(): Promise<void> {
+    await this.session.stop();
+    this.#ended = true;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #begin(files: Record<string, string | Uint8Array>): Promise<void> {
+    const entries = Object.entries(files).map(([path, content]): [string, Uint8Array] => [
+      path.startsWith("/") ? path : `${this.#cwd}/${path}`,
+      typeof content === "string" ? new TextEncoder().encode(content) : content,
+    ]);
+    for (const { path, error } of await this.uploadFiles(entries))
+      if (error) throw new SandboxError(`${path}: ${error}`, "FILE_OPERATION_FAILED");
+  }
+
+  #notice(error: unknown): void {
+    if (!(error instanceof SandbarError)) return;
+    if (error.code === "SESSION_ENDED" || error.code === "SESSION_STOPPED") this.#ended = true;
   }
 
   async #orCode<T>(path: string, work: () => Promise<T>) {
@@ -160,6 +192,7 @@ export class SandbarSandbox extends BaseSandbox {
     try {
       return await work();
     } catch (error) {
+      this.#notice(error);
       const code = fileError(error);
       if (code) return code;
       const detail = error instanceof Error ? error.message : String(error);

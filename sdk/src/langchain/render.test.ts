@@ -44,6 +44,16 @@ describe("what the model reads", () => {
     );
   });
 
+  it("begins with the loss of variables that the code may have counted on", () => {
+    const [content] = renderExecution(
+      toExecution(
+        record("ok", { stdout: "1\n", state: { variables: "lost", files: "kept", reason: "it fell" } }),
+      ),
+      null,
+    );
+    expect(content).toBe("[variables of earlier code were lost before this code began: it fell]\n1");
+  });
+
   it("an image for a model that does not see is only mentioned", () => {
     const [content] = renderExecution(
       toExecution(record("ok", { results: [{ "image/png": "AAAA" }] })),
@@ -58,6 +68,21 @@ describe("what the model reads", () => {
   it("long output keeps both ends", () => {
     const text = elide(`${"a".repeat(1000)}END`, 100);
     expect(text).toMatch(/^a{70}\n\[… 903 characters left out …\]\na{27}END$/);
+  });
+
+  it("what was cut on the way, or left out, is said with its length", () => {
+    const truncated = {
+      stdout: 60_001,
+      result: 40_002,
+      results: 2,
+      "text/html": 2_000_000,
+      "image/png": 1_200_000,
+    };
+    const [content] = renderExecution(toExecution(record("ok", { stdout: "head\n", truncated })), null);
+    expect(content).toBe(
+      "head\n[stdout was cut: 60001 characters in all]\n[result was cut: 40002 characters in all]\n" +
+        "[too large and left out: text/html of 2000000 characters]\n[too large and left out: image/png of 1200000 characters]",
+    );
   });
 
   it("silence is said, since an empty message confuses models", () => {

@@ -1,7 +1,7 @@
-/** @module Tool results: text and images for the model, structure for programs, links to whole artifacts. */
+/** @module Tool results: text and images for the model, what programs need beside them, links to whole artifacts. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Artifact } from "../artifacts.ts";
-import { describeExecution } from "../describe.ts";
+import { describeExecution, summarize } from "../describe.ts";
 import { SandbarError } from "../errors.ts";
 import type { Execution } from "../execution.ts";
 
@@ -24,21 +24,8 @@ export async function executionResult(
       ...images.map(({ mime, data }) => ({ type: "image" as const, mimeType: mime, data })),
       ...execution.artifacts.map(artifactLink),
     ],
-    structuredContent: {
-      execution_id: execution.id,
-      session_id: execution.session_id,
-      status: execution.status,
-      stdout: execution.stdout,
-      stderr: execution.stderr,
-      text: execution.text,
-      error: execution.error,
-      exit_code: execution.exit_code ?? null,
-      truncated: execution.truncated,
-      state: execution.state,
-      artifacts: execution.artifacts,
-      artifacts_skipped: execution.artifacts_skipped,
-      duration_ms: execution.duration_ms,
-    },
+    // Not as structured content: some clients give the model that and the text, others nothing but that, no images either.
+    _meta: { "sandbar/execution": { ...summarize(execution), error: execution.error?.name ?? null } },
     isError: !execution.succeeded,
   };
 }

@@ -46,22 +46,6 @@ export const ArtifactOutput = z.looseObject({
   url: z.string(),
 });
 
-export const ExecutionOutput = z.looseObject({
-  execution_id: z.string(),
-  session_id: z.string(),
-  status: z.string().describe("ok, error, timeout, interrupted, died or unknown"),
-  stdout: z.string(),
-  stderr: z.string(),
-  text: z.string().nullable().describe("The value of the last expression."),
-  error: z.looseObject({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
-  exit_code: z.number().nullable(),
-  truncated: z.record(z.string(), z.number()).describe("Total lengths of fields that were cut."),
-  state: z.looseObject({ variables: z.string(), files: z.string() }).describe("What survived: kept or lost."),
-  artifacts: z.array(ArtifactOutput),
-  artifacts_skipped: z.array(z.looseObject({ name: z.string(), reason: z.string() })),
-  duration_ms: z.number().nullable(),
-});
-
 export const ImportInput = z.object({
   session_id: SessionId,
   files: z

@@ -16,7 +16,7 @@ import type { RunOptions, Session } from "../session.ts";
 import { VERSION } from "../version.ts";
 import { progressOf } from "./progress.ts";
 import { artifactUri, base64, executionResult, orRefusal, plainResult } from "./result.ts";
-import { CreateSessionInput, ExecutionOutput, SessionId, SessionOutput, TimeoutS } from "./schemas.ts";
+import { CreateSessionInput, SessionId, SessionOutput, TimeoutS } from "./schemas.ts";
 import { registerTransfers } from "./transfer-tools.ts";
 
 const INSTRUCTIONS =
@@ -29,7 +29,10 @@ const RESOURCE_BYTES = 8 * 1024 * 1024;
 export function createMcpServer(client: Sandbar, defaults: Partial<SessionOptions> = {}): McpServer {
   const server = new McpServer(
     { name: "sandbar", title: "Sandbar", version: VERSION },
-    { instructions: INSTRUCTIONS, capabilities: { tools: {}, resources: {} } },
+    {
+      instructions: INSTRUCTIONS,
+      capabilities: { tools: { listChanged: false }, resources: { listChanged: false } },
+    },
   );
   registerSessions(server, client, defaults);
   registerExecution(server, client);
@@ -111,7 +114,6 @@ function registerExecution(server: McpServer, client: Sandbar): void {
         context: z.string().optional().describe("A named kernel with variables of its own."),
         timeout_s: TimeoutS,
       }),
-      outputSchema: ExecutionOutput,
       annotations,
     },
     ({ session_id, code, language, context, timeout_s }, ctx) =>
@@ -126,7 +128,6 @@ function registerExecution(server: McpServer, client: Sandbar): void {
       description:
         "Runs a bash command in a session. The working directory and variables stay for the next call.",
       inputSchema: z.object({ session_id: SessionId, command: z.string(), timeout_s: TimeoutS }),
-      outputSchema: ExecutionOutput,
       annotations,
     },
     ({ session_id, command, timeout_s }, ctx) =>

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { Readable, Transform } from "node:stream";
+import { Readable, Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import type { Artifact, Artifacts } from "../artifacts.ts";
@@ -88,15 +88,16 @@ async function writeAtomically(
   });
   try {
     const source = Readable.fromWeb(body as unknown as WebStream);
-    let cut: unknown;
-    source.once("error", (error) => {
-      cut = error;
-    });
-    await pipeline(source, counter(size, options), hashing, createWriteStream(partial), {
-      signal: options.signal,
-    }).catch((error) => {
-      throw error === cut ? networkError(error, "the download was cut off") : error;
-    });
+    const file = createWriteStream(partial);
+    // A pipeline hands the error of one end on to the other: the first to have it is where it comes from.
+    let from: Readable | Writable | undefined;
+    for (const end of [source, file]) end.once("error", () => (from ??= end));
+    await pipeline(source, counter(size, options), hashing, file, { signal: options.signal }).catch(
+      (error) => {
+        if (from !== source || options.signal?.aborted) throw error;
+        throw networkError(error, "the download was cut off");
+      },
+    );
     if (sha256 !== undefined && hash.digest("hex") !== sha256)
       throw new SandbarError({
         code: "CORRUPT_DOWNLOAD",

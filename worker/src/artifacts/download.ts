@@ -1,13 +1,16 @@
 /** @module The answer to `GET /artifacts/:id?token=`: range, revalidation, and headers that let nothing run. */
 import { SandbarError } from "@sandbar/shared";
+import type { Context } from "hono";
+import type { AppEnv } from "../app-env.ts";
 import { findArtifact } from "../db/artifacts.ts";
-import type { Env } from "../env.ts";
 import { findBlob, openBlob } from "./blob-store.ts";
 import { contentDisposition, SAFE_HEADERS, servedType } from "./headers.ts";
 import { openedBy } from "./links.ts";
 import { parseRange } from "./range.ts";
 
-export async function download(env: Env, id: string, request: Request): Promise<Response> {
+export async function download(c: Context<AppEnv>, id: string): Promise<Response> {
+  const { env } = c;
+  const request = c.req.raw;
   const token = new URL(request.url).searchParams.get("token") ?? "";
   const tenant = await openedBy(env, id, token);
   if (tenant === null) throw new SandbarError("LINK_INVALID");
@@ -27,16 +30,14 @@ export async function download(env: Env, id: string, request: Request): Promise<
   });
   if (names(request.headers.get("If-None-Match"), etag)) return new Response(null, { status: 304, headers });
 
-  // With a stale If-Range the client holds other bytes and needs all of ours.
+  // Range is for GET alone. With a stale If-Range the client holds other bytes and needs all of ours.
   const ifRange = request.headers.get("If-Range");
-  const wanted =
-    ifRange === null || ifRange === etag ? (request.headers.get("Range") ?? undefined) : undefined;
-  const range = parseRange(wanted, blob.size);
-  if (range === "unsatisfiable")
-    return new Response(null, {
-      status: 416,
-      headers: { ...SAFE_HEADERS, "Content-Range": `bytes */${blob.size}` },
-    });
+  const ranged = request.method !== "HEAD" && (ifRange === null || ifRange === etag);
+  const range = parseRange((ranged && request.headers.get("Range")) || undefined, blob.size);
+  if (range === "unsatisfiable") {
+    c.header("Content-Range", `bytes */${blob.size}`);
+    throw new SandbarError("RANGE_NOT_SATISFIABLE", `The artifact has ${blob.size} bytes`);
+  }
   const { start, length } = range === "whole" ? { start: 0, length: blob.size } : range;
   if (range !== "whole") headers.set("Content-Range", `bytes ${start}-${start + length - 1}/${blob.size}`);
   headers.set("Content-Length", String(length));

@@ -4,7 +4,9 @@
  * @module
  */
 import { idSchema, SandbarError } from "@sandbar/shared";
+import { createMiddleware } from "hono/factory";
 import { decodeJwt, importJWK, jwtVerify } from "jose";
+import type { AppEnv } from "../app-env.ts";
 import type { Env } from "../env.ts";
 import { ExpiringCache } from "../expiring-cache.ts";
 import { fleetObject, sessionObject } from "../rpc.ts";
@@ -27,8 +29,14 @@ export interface HostClaim {
 const keys = new ExpiringCache<string, CryptoKey>(1_000);
 const places = new ExpiringCache<string, true>(10_000);
 
+/** Finds out which host calls, and for which session, or refuses. */
+export const hostAuthenticated = createMiddleware<AppEnv>(async (c, next) => {
+  c.set("host", await authenticateHost(c.env, c.req.raw));
+  await next();
+});
+
 /** The claim that the request carries, proven; or a refusal that says no more than it must. */
-export async function authenticateHost(env: Env, request: Request): Promise<HostClaim> {
+async function authenticateHost(env: Env, request: Request): Promise<HostClaim> {
   const token = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(request.headers.get("Authorization") ?? "")?.[1];
   if (!token) throw new SandbarError("UNAUTHENTICATED", "This path takes requests of hosts only");
   const claim = await verify(env, token, request).catch(() => null);

@@ -15,6 +15,7 @@ import {
 import { unwrap } from "../answer.ts";
 import { openArtifactBlob } from "../artifacts/artifact-source.ts";
 import { maxBodyBytes } from "../artifacts/settings.ts";
+import type { Caller } from "../auth.ts";
 import { findArtifact } from "../db/artifacts.ts";
 import { type SourceRow, sourcesFor } from "../db/dataset-sources.ts";
 import { drain } from "../drain.ts";
@@ -40,11 +41,13 @@ export function datasetMaxBytes(env: Env): number {
 export class Staging {
   readonly #env: Env;
   readonly #tenant: string;
+  readonly #key: string;
   readonly #session: string;
 
-  constructor(env: Env, tenant: string, session: string) {
+  constructor(env: Env, { tenant, digest }: Caller, session: string) {
     this.#env = env;
     this.#tenant = tenant;
+    this.#key = digest;
     this.#session = session;
   }
 
@@ -114,7 +117,13 @@ export class Staging {
   ): Promise<DatasetStageAnswer> {
     const grant = newSecret("grt_");
     const object = transferObject(this.#env, grant);
-    const plan = { tenant: this.#tenant, sessions: [this.#session], size, maxBytes: call.max_bytes };
+    const plan = {
+      tenant: this.#tenant,
+      key: this.#key,
+      sessions: [this.#session],
+      size,
+      maxBytes: call.max_bytes,
+    };
     await object.open(grant, { ...plan, giver: "client", taker: "agent" });
     const given = object
       .fetch(`http://client/${grant}`, { method: "PUT", body })

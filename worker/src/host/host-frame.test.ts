@@ -1,7 +1,7 @@
 import { HostFrameSchema } from "@sandbar/shared";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isPlainReport, parseMessage } from "./host-frame.ts";
+import { isPlainReport, parseMessage, parseOpening } from "./host-frame.ts";
 
 const report = {
   t: "report",
@@ -53,7 +53,7 @@ describe("the shortcut for reports", () => {
         const frame = JSON.parse(JSON.stringify(replaced(report, path, by))) as unknown;
         const judged = HostFrameSchema.safeParse(frame);
         if (isPlainReport(frame)) expect(judged).toEqual({ success: true, data: frame });
-        expect(parseMessage(JSON.stringify(frame))?.[0]?.frame ?? null).toEqual(judged.data ?? null);
+        if (judged.success) expect(parseMessage(JSON.stringify(frame))?.[0]?.frame).toEqual(judged.data);
       }),
       { numRuns: 3000, examples: [[["events", 2, "data"], JSON.parse('{"__proto__":1}')]] },
     );
@@ -62,6 +62,34 @@ describe("the shortcut for reports", () => {
   it("refuses what is not JSON, not text, or too long", () => {
     for (const message of ["{", new ArrayBuffer(2), `"${"x".repeat(3_000_000)}"`])
       expect(parseMessage(message)).toBeNull();
+    const hello = { t: "hello", sessions: [], boot: "x".repeat(3_000_000) };
+    expect(parseOpening(JSON.stringify(hello))).toBeNull();
+  });
+
+  it("makes of one that cannot be read what it can, for the one whom it names", () => {
+    const made = (frame: object) => parseMessage(JSON.stringify(frame))?.map((one) => one.frame);
+    const other = { ...report, outcome: { ...report.outcome, status: "new" } };
+    fc.assert(
+      fc.property(fc.constantFrom(...paths(report)), fc.jsonValue({ maxDepth: 2 }), (path, by) => {
+        const [frame] = made(replaced(other, path, by) as object) ?? [];
+        if (frame) expect(HostFrameSchema.safeParse(frame).data).toEqual(frame);
+      }),
+      { numRuns: 1000 },
+    );
+    const huge = "x".repeat(3_000_000);
+    const { outcome, ...open } = report;
+    expect(made({ ...open, outcome: null, events: [{ type: "stdout", seq: 4, text: huge }] })).toEqual([
+      { ...open, outcome: null, events: [{ type: "stdout", seq: 4, text: "" }] },
+    ]);
+    expect(made({ ...report, outcome: { ...outcome, status: "new" } })).toMatchObject([
+      { session: "ses_1", outcome: { status: "unknown", last_seq: null } },
+    ]);
+    expect(made({ t: "answer", id: "req_1", failure: { code: "NEW", detail: "why" } })).toEqual([
+      { t: "answer", id: "req_1", failure: { code: "HOST_ERROR", detail: "why" } },
+    ]);
+    expect(made({ t: "news", session: "ses_1" })).toEqual([]);
+    for (const nobody of [{ t: "news" }, { t: "answer" }, { t: "report", events: [] }, { t: "ack" }])
+      expect(made(nobody)).toBeUndefined();
   });
 
   it("takes several in one message, or none", () => {

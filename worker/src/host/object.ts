@@ -22,7 +22,7 @@ import type { Envelope } from "../session/outgoing.ts";
 import { newSecret } from "../tokens.ts";
 import { Calls } from "./calls.ts";
 import { provesHost } from "./handshake.ts";
-import { type Arrived, parseMessage } from "./host-frame.ts";
+import { type Arrived, parseMessage, parseOpening } from "./host-frame.ts";
 import { Lanes } from "./lanes.ts";
 import { lease } from "./lease.ts";
 import { type Attachment, type Linked, Meta } from "./meta.ts";
@@ -32,9 +32,9 @@ import { Relay } from "./relay.ts";
 
 const HELLO_WAIT_MS = 10_000;
 const RETRY_MS = 5_000;
+const UNREACHED_MS = 1_000;
 const UNPROVEN_LIMIT = 16;
 const LANE_LIMIT_CHARS = 32 * 1024 * 1024;
-/** The standard code for "try again later". */
 
 export interface Dispatch extends Envelope {
   readonly session: string;
@@ -87,11 +87,6 @@ export class HostObject extends DurableObject<Env> {
   override async fetch(request: Request): Promise<Response> {
     const host = new URL(request.url).pathname.split("/").at(-1)!;
     const { 0: client, 1: server } = new WebSocketPair();
-    if (!(await this.#publicKey(host))) {
-      server.accept();
-      server.close(CLOSE.removed, "this host is not registered");
-      return new Response(null, { status: 101, webSocket: client });
-    }
     const unproven = this.ctx.getWebSockets().filter((socket) => linkedOf(socket) === null);
     if (unproven.length >= UNPROVEN_LIMIT) unproven[0]!.close(CLOSE.unauthorized, "said no hello");
     const nonce = newSecret("");
@@ -102,17 +97,17 @@ export class HostObject extends DurableObject<Env> {
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    if (socket !== this.#socket) {
+      const attachment = attachmentOf(socket);
+      if (!attachment || !("nonce" in attachment)) return;
+      const frame = parseOpening(message);
+      if (frame?.t === "hello") await this.#hello(socket, attachment, frame);
+      else socket.close(CLOSE.protocol, "expected hello");
+      return;
+    }
     const arrived = parseMessage(message);
     if (!arrived) {
       socket.close(CLOSE.protocol, "not a frame of this protocol");
-      return;
-    }
-    if (socket !== this.#socket) {
-      const attachment = attachmentOf(socket);
-      const { frame } = arrived[0]!;
-      if (!attachment || !("nonce" in attachment)) return;
-      if (frame.t === "hello") await this.#hello(socket, attachment, frame);
-      else socket.close(CLOSE.protocol, "expected hello");
       return;
     }
     this.#lastFrameAt = Date.now();
@@ -187,7 +182,8 @@ export class HostObject extends DurableObject<Env> {
     this.#calls.failAll();
     this.#socket = socket;
     this.#send({ t: "welcome", epoch, heartbeat_ms: leaseTimes(this.env).heartbeat });
-    for (const row of this.#outbox.resendAfter(frame.last_n)) this.#send({ t: "command", ...row });
+    const ours = frame.epoch === undefined || frame.epoch === before?.epoch;
+    for (const row of this.#outbox.resendAfter(frame.last_n, ours)) this.#send({ t: "command", ...row });
     attach(socket, { host, epoch, boot: frame.boot, n: this.#outbox.lastN });
     // Taken down in the same step as the welcome: what is placed from here on is not missing.
     const missing = this.#relay.missing(new Set(frame.sessions.map(({ session }) => session)));
@@ -223,18 +219,29 @@ export class HostObject extends DurableObject<Env> {
     }
   }
 
-  /** What a lane cannot deliver must be reported again, and the daemon does that after each welcome. */
+  /** A session that cannot be reached is tried again while there is this link; the daemon reports again on the next one. */
   async #lane(socket: WebSocket, session: string, weight: number, work: () => Promise<void>): Promise<void> {
     if (this.#lanes.full) {
       socket.close(CLOSE.tryAgain, "too much waits");
       return;
     }
     try {
-      await this.#lanes.run(session, weight, work);
+      await this.#lanes.run(session, weight, () => this.#untilReached(socket, session, work));
     } catch (error) {
-      console.error("frame not delivered", session, error);
       // A session that fails by itself would fail again, and the host's other sessions must not pay for it.
-      if (isTransient(error)) socket.close(CLOSE.tryAgain, "a session could not be reached");
+      console.error("frame not delivered", session, error);
+    }
+  }
+
+  async #untilReached(socket: WebSocket, session: string, work: () => Promise<void>): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isTransient(error) || socket !== this.#socket) throw error;
+        if (attempt === 0) console.error("session not reached yet", session, error);
+        await new Promise((resolve) => setTimeout(resolve, UNREACHED_MS));
+      }
     }
   }
 

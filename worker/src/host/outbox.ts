@@ -114,12 +114,12 @@ export class Outbox {
 
   /**
    * The daemon has had the commands up to `last` and none after it. Yields those in order, numbered anew from there
-   * without a gap, and marked as sent before they are handed out.
+   * without a gap, and marked as sent before they are handed out. `ours`: no other daemon was given numbers since.
    */
-  *resendAfter(last: number): Generator<OutboxRow> {
-    // What was acknowledged has been carried out, also when the journal that said so is lost. A number that was never
-    // given out is of another journal's count, and says nothing of what waits here.
-    const had = Math.max(this.#ackedTo, last <= this.#lastN ? last : 0);
+  *resendAfter(last: number, ours: boolean): Generator<OutboxRow> {
+    // What was acknowledged has been carried out, also when the journal that said so is lost. A number of another
+    // journal's count, or one that was never given out, says nothing of what waits here.
+    const had = Math.max(this.#ackedTo, ours && last <= this.#lastN ? last : 0);
     for (const row of this.#unwritten.values()) if (row.n > had) this.#write(row, true);
     this.#unwritten.clear();
     this.#creations.clear();
@@ -127,9 +127,13 @@ export class Outbox {
     this.#sql.exec("UPDATE outbox SET sent = 1 WHERE sent = 0");
     this.#ackedTo = this.#flushedTo = this.#lastN = last;
     this.#reserve(last);
-    for (const { n } of this.#sql.exec<{ n: number }>("SELECT n FROM outbox ORDER BY n").toArray()) {
+    const rows = this.#sql.exec<{ n: number }>("SELECT n FROM outbox ORDER BY n").toArray();
+    const moves = rows.some(({ n }, index) => n !== last + 1 + index);
+    // Out of the way first: a number may belong to another row still.
+    if (moves) this.#sql.exec("UPDATE outbox SET n = -n");
+    for (const { n } of rows) {
       const number = this.#nextN();
-      if (number !== n) this.#sql.exec("UPDATE outbox SET n = ? WHERE n = ?", number, n);
+      if (moves) this.#sql.exec("UPDATE outbox SET n = ? WHERE n = ?", number, -n);
     }
     this.#waiting = null;
     const end = this.#lastN;

@@ -21,13 +21,16 @@ export function admitted(request: Request, settings: GateSettings): string | nul
   const url = new URL(request.url);
   if (!hostAllowed(url, request.headers.get("Host"), listed(settings.MCP_ALLOWED_HOSTS)))
     throw new SandbarError(
-      "FORBIDDEN",
-      `The host ${(request.headers.get("Host") ?? url.host).slice(0, 200)} is not in MCP_ALLOWED_HOSTS`,
+      "HOST_NAME_NOT_ALLOWED",
+      `The host name ${(request.headers.get("Host") ?? url.host).slice(0, 200)} is not in MCP_ALLOWED_HOSTS`,
     );
   const origin = request.headers.get("Origin");
   if (origin === null) return null;
   if (origin !== url.origin && !listed(settings.MCP_ALLOWED_ORIGINS).includes(origin.toLowerCase()))
-    throw new SandbarError("FORBIDDEN", `The origin ${origin.slice(0, 200)} is not in MCP_ALLOWED_ORIGINS`);
+    throw new SandbarError(
+      "ORIGIN_NOT_ALLOWED",
+      `The origin ${origin.slice(0, 200)} is not in MCP_ALLOWED_ORIGINS`,
+    );
   return origin;
 }
 

@@ -7,8 +7,12 @@
  */
 const LIMIT = 10_000;
 
-/** Null: cancelled before the execution was known. */
-const calls = new Map<string, string | null>();
+interface Call {
+  execution: string | null;
+  cancelled: boolean;
+}
+
+const calls = new Map<string, Call>();
 
 export class RunningCall {
   readonly #id: string;
@@ -18,28 +22,28 @@ export class RunningCall {
     this.#id = JSON.stringify([key, client, request]);
   }
 
-  /** True when the call was cancelled before its execution was known. */
-  started(execution: string): boolean {
-    const cancelled = calls.get(this.#id) === null;
-    this.#set(execution);
-    return cancelled;
+  get cancelled(): boolean {
+    return calls.get(this.#id)?.cancelled ?? false;
+  }
+
+  started(execution: string): void {
+    this.#set({ execution, cancelled: this.cancelled });
   }
 
   /** The path of the execution to interrupt, if it is known yet. */
   cancel(): string | null {
-    const known = calls.get(this.#id);
-    if (typeof known === "string") return known;
-    this.#set(null);
-    return null;
+    const execution = calls.get(this.#id)?.execution ?? null;
+    this.#set({ execution, cancelled: true });
+    return execution;
   }
 
   ended(): void {
     calls.delete(this.#id);
   }
 
-  #set(value: string | null): void {
+  #set(call: Call): void {
     calls.delete(this.#id);
     if (calls.size >= LIMIT) calls.delete(calls.keys().next().value!);
-    calls.set(this.#id, value);
+    calls.set(this.#id, call);
   }
 }

@@ -31,6 +31,11 @@ export async function serveMcp(app: App, c: Context<AppEnv>): Promise<Response> 
   const client = c.req.header("Mcp-Session-Id");
   const callOf = (id: string | number) => new RunningCall(c.get("caller").key_id, client ?? "", id);
 
+  const begun = async (call: RunningCall, execution: string) => {
+    call.started(execution);
+    if (call.cancelled) await interrupt(execution);
+  };
+
   if (message?.method === "notifications/cancelled" && client && message.params?.requestId !== undefined) {
     const execution = callOf(message.params.requestId).cancel();
     if (execution) await interrupt(execution);
@@ -50,7 +55,7 @@ export async function serveMcp(app: App, c: Context<AppEnv>): Promise<Response> 
       const response = await route(input, init);
       const execution = response.headers.get("Location");
       if (call && execution && init?.method === "POST" && EXECUTIONS.test(new URL(String(input)).pathname))
-        if (call.started(execution)) await interrupt(execution);
+        await begun(call, execution);
       return response;
     },
   });
@@ -66,8 +71,8 @@ export async function serveMcp(app: App, c: Context<AppEnv>): Promise<Response> 
   headers.set("Cache-Control", "no-store");
   if (message?.method === "initialize" && response.ok) headers.set("Mcp-Session-Id", crypto.randomUUID());
   if (!call || !response.body) return new Response(response.body, { status: response.status, headers });
-  const watched = watch(response.body, async (hungUp) => {
-    const execution = hungUp ? call.cancel() : null;
+  const watched = watch(response.body, call, async (hungUp) => {
+    const execution = hungUp && !call.cancelled ? call.cancel() : null;
     if (execution) await interrupt(execution);
     if (!hungUp || execution) call.ended();
   });
@@ -86,7 +91,12 @@ function messageOf(text: string | undefined): Message | null {
   }
 }
 
-function watch(source: ReadableStream<Uint8Array>, onEnd: (hungUp: boolean) => Promise<void>) {
+/** A call that was cancelled gets no answer: its stream only ends. */
+function watch(
+  source: ReadableStream<Uint8Array>,
+  call: RunningCall,
+  onEnd: (hungUp: boolean) => Promise<void>,
+) {
   const { promise: over, resolve } = Promise.withResolvers<void>();
   let ended = false;
   const end = (hungUp: boolean) => {
@@ -98,8 +108,11 @@ function watch(source: ReadableStream<Uint8Array>, onEnd: (hungUp: boolean) => P
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (done) break;
+          if (!call.cancelled) return controller.enqueue(value);
+        }
         end(false);
         controller.close();
       } catch (error) {

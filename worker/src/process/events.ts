@@ -6,6 +6,7 @@
  */
 import { ERRORS, type ProcessOutput } from "@sandbar/shared";
 import type { Answer } from "../answer.ts";
+import { RECHECK_MS } from "../auth.ts";
 import { sseEvent } from "../session/sse.ts";
 import { ending } from "./record.ts";
 
@@ -21,6 +22,8 @@ export interface ProcessReader {
   output(after: number, waitMs: number): Promise<Answer<ProcessOutput>>;
   /** Whether the session lives, asked when its host does not answer or says that it cannot. */
   alive(): Promise<boolean>;
+  /** Whether whoever reads still may, asked every few seconds. */
+  allowed(): Promise<boolean>;
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -37,6 +40,10 @@ export function processEvents(
   let streak = 0;
   let polls = 0;
   let cancelled = false;
+  const refused = Promise.withResolvers<null>();
+  const checks = setInterval(async () => {
+    if (!(await reader.allowed())) refused.resolve(null);
+  }, RECHECK_MS);
 
   async function next(): Promise<{ text: string; done: boolean }> {
     const asked = Date.now();
@@ -63,14 +70,17 @@ export function processEvents(
     async pull(controller) {
       if (streak > 0) await sleep(Math.min(LONGEST_PAUSE_MS, PAUSE_MS * streak));
       if (cancelled) return;
-      const { text, done } = await next();
+      const { text, done } = (await Promise.race([next(), refused.promise])) ?? { text: "", done: true };
       if (cancelled) return;
       if (preamble || text) controller.enqueue(encoder.encode(preamble + text));
       preamble = "";
-      if (done || ++polls >= POLL_LIMIT) controller.close();
+      if (!done && ++polls < POLL_LIMIT) return;
+      clearInterval(checks);
+      controller.close();
     },
     cancel() {
       cancelled = true;
+      clearInterval(checks);
     },
   });
 }

@@ -7,6 +7,7 @@ import {
   IngestCheckSchema,
   SandbarError,
   StartUploadSchema,
+  toProblem,
 } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { z } from "zod";
@@ -14,7 +15,8 @@ import type { AppEnv } from "../app-env.ts";
 import { refusals } from "../artifacts/admission.ts";
 import { addBlobRows, storeBundle } from "../artifacts/blob-store.ts";
 import { readBundle } from "../artifacts/bundle.ts";
-import { authenticateHost, type HostClaim } from "../artifacts/host-auth.ts";
+import type { HostClaim } from "../artifacts/host-auth.ts";
+import { patientAnswer } from "../artifacts/patient-answer.ts";
 import { artifactLimits, artifactTtlMs } from "../artifacts/settings.ts";
 import {
   abortUpload,
@@ -30,7 +32,7 @@ import { validationFailure } from "../problem.ts";
 
 export function agentArtifactRoutes(app: App): void {
   app.post("/agent/artifacts/check", async (c) => {
-    const claim = await authenticateHost(c.env, c.req.raw);
+    const claim = c.get("host");
     const { session, taken, files } = await jsonOf(c, IngestCheckSchema);
     requireSession(claim, session);
     const { recorded, unknown, used } = await lookUpFiles(c.env.DB, claim, files);
@@ -47,7 +49,7 @@ export function agentArtifactRoutes(app: App): void {
 
   // A PUT, because the bodies of POST are read as JSON before any route sees them.
   app.put("/agent/artifacts", async (c) => {
-    const claim = await authenticateHost(c.env, c.req.raw);
+    const claim = c.get("host");
     const { header, blobs, bytes } = await readBundle(c.req.raw);
     requireSession(claim, header.session);
     const { execution, files } = header;
@@ -71,20 +73,20 @@ export function agentArtifactRoutes(app: App): void {
   });
 
   app.put("/agent/blobs/:sha256", async (c) => {
-    const claim = await authenticateHost(c.env, c.req.raw);
+    const claim = c.get("host");
     await putWhole(c.env, claim.tenant, sha256Of(c.req.param("sha256")), c.req.raw);
     return c.body(null, 204);
   });
 
   app.post("/agent/uploads", async (c) => {
-    const claim = await authenticateHost(c.env, c.req.raw);
+    const claim = c.get("host");
     const { session, sha256, size } = await jsonOf(c, StartUploadSchema);
     requireSession(claim, session);
     return c.json(await startUpload(c.env, claim.tenant, sha256, size));
   });
 
   app.put("/agent/uploads/parts", async (c) => {
-    const claim = await authenticateHost(c.env, c.req.raw);
+    const claim = c.get("host");
     const { key, upload, part } = c.req.query();
     if (!key || !upload || !/^[1-9]\d{0,4}$/.test(part ?? ""))
       throw new SandbarError("VALIDATION_FAILED", "key, upload and part are needed");
@@ -93,15 +95,23 @@ export function agentArtifactRoutes(app: App): void {
   });
 
   app.post("/agent/uploads/finish", async (c) => {
-    const claim = await authenticateHost(c.env, c.req.raw);
+    const claim = c.get("host");
     const wanted = await jsonOf(c, FinishUploadSchema);
     requireSession(claim, wanted.session);
-    await finishUpload(c.env, claim.tenant, wanted);
-    return c.body(null, 204);
+    const work = finishUpload(c.env, claim.tenant, wanted);
+    // Reading tens of gigabytes takes minutes; daemons of an earlier version wait for the status.
+    const stream =
+      c.req.query("progress") === undefined
+        ? await work.then(() => null)
+        : await patientAnswer(work, (failure) => toProblem(failure, c.get("requestId")));
+    if (!stream) return c.body(null, 204);
+    // It is worth finishing for whoever asks again.
+    c.executionCtx.waitUntil(work.catch(() => {}));
+    return c.body(stream, 200, { "Content-Type": "application/json" });
   });
 
   app.post("/agent/uploads/abort", async (c) => {
-    const claim = await authenticateHost(c.env, c.req.raw);
+    const claim = c.get("host");
     const { session, key, upload } = await jsonOf(
       c,
       FinishUploadSchema.pick({ session: true, key: true, upload: true }),

@@ -1,7 +1,7 @@
 /** @module `/agent`: where daemons join and connect. */
 
 import { createRoute } from "@hono/zod-openapi";
-import { idSchema, JoinAnswerSchema, JoinRequestSchema, SandbarError } from "@sandbar/shared";
+import { CLOSE, idSchema, JoinAnswerSchema, JoinRequestSchema, SandbarError } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
 import { type App, body, json, refused } from "../openapi.ts";
 import { fleetObject } from "../rpc.ts";
@@ -41,11 +41,21 @@ export function agentRoutes(app: App): void {
     return tunnelObject(c.env, grant).fetch(new Request(`http://agent/${grant}`, c.req.raw));
   });
 
-  app.get("/agent/link/:host_id", (c) => {
+  app.get("/agent/link/:host_id", async (c) => {
     const host = c.req.param("host_id");
     if (!HostId.safeParse(host).success) throw new SandbarError("NOT_FOUND", "No such host");
     if (c.req.header("Upgrade")?.toLowerCase() !== "websocket")
       throw new SandbarError("VALIDATION_FAILED", "This path takes WebSocket connections only");
+    // Anybody can make up an id, and an object that was only asked leaves a file behind on one machine.
+    if ((await fleetObject(c.env).publicKey(host)) === null) return notRegistered();
     return c.env.HOSTS.getByName(host).fetch(c.req.raw);
   });
+}
+
+/** A daemon reads close codes, not refusals. */
+function notRegistered(): Response {
+  const { 0: client, 1: server } = new WebSocketPair();
+  server.accept();
+  server.close(CLOSE.removed, "this host is not registered");
+  return new Response(null, { status: 101, webSocket: client });
 }

@@ -141,7 +141,7 @@ export function artifactRoutes(app: App): void {
   );
 
   // Hono answers HEAD through GET's handler, which sees the method in the raw request.
-  app.get("/artifacts/:id", (c) => download(c.env, artifactId(c.req.param("id")), c.req.raw));
+  app.get("/artifacts/:id", (c) => download(c, artifactId(c.req.param("id"))));
 }
 
 async function callersArtifact(c: Context<AppEnv>) {

@@ -68,7 +68,7 @@ export function datasetRoutes(app: App): void {
         refresh: given.refresh ?? false,
         wait: !prefersAsync(c),
       };
-      const staging = new Staging(c.env, c.get("caller").tenant, id);
+      const staging = new Staging(c.env, c.get("caller"), id);
       const { dataset, fresh } = artifact_id
         ? await staging.fromArtifact(wanted, artifact_id)
         : await staging.fromSource(wanted, source || null);
@@ -110,7 +110,7 @@ export function datasetRoutes(app: App): void {
       };
       const length = c.req.header("Content-Length");
       const size = c.req.raw.body === null ? 0 : length === undefined ? null : Number(length);
-      const staging = new Staging(c.env, c.get("caller").tenant, id);
+      const staging = new Staging(c.env, c.get("caller"), id);
       const { dataset, fresh } = await staging.fromBody(wanted, c.req.raw.body, size);
       return c.json(dataset!, statusOf(dataset!, fresh));
     },

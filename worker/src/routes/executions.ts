@@ -18,6 +18,7 @@ import {
 } from "../openapi.ts";
 import type { StoredRecord } from "../session/journal.ts";
 import { canonical } from "../session/spec.ts";
+import { refuseBeyond } from "../session/sse.ts";
 import { sha256Hex } from "../tokens.ts";
 import { linkBase } from "./artifacts.ts";
 import {
@@ -40,6 +41,12 @@ function executionId(eid: string): string {
 
 const linked = (c: Context<AppEnv>, execution: Execution) =>
   executionWithLinks(c.env, linkBase(c), execution);
+
+/** An execution's events after where the caller left off. */
+async function followed(c: Context<AppEnv>, session: ReturnType<typeof callersSession>, execution: string) {
+  const { digest } = c.get("caller");
+  return unwrap(await session.executionEvents(execution, lastEventId(c), linkBase(c).origin, digest));
+}
 
 /** As it is stored; only artifacts have links to add. */
 async function finished(c: Context<AppEnv>, { json, artifacts }: StoredRecord) {
@@ -81,6 +88,8 @@ export function executionRoutes(app: App): void {
       const session = callersSession(c, id);
       const streams = wantsEvents(c);
       const key = idempotencyKey(c);
+      // Before it is begun: without a key it has no events yet.
+      if (streams && key === null && lastEventId(c) > 0) unwrap(refuseBeyond(0));
       const submission = {
         execution: newId("exe"),
         request,
@@ -91,9 +100,7 @@ export function executionRoutes(app: App): void {
       const execution = unwrap(await session.submit(submission));
       const location = `/v1/sessions/${id}/executions/${execution.id}`;
       if (streams) {
-        const stream = unwrap(
-          await session.executionEvents(execution.id, lastEventId(c), linkBase(c).origin),
-        );
+        const stream = await followed(c, session, execution.id);
         return eventStream(stream, { Location: location }) as never;
       }
       return c.json(await linked(c, execution), 202, {
@@ -153,9 +160,7 @@ export function executionRoutes(app: App): void {
     async (c) => {
       const { id, eid } = c.req.valid("param");
       const session = callersSession(c, id);
-      return eventStream(
-        unwrap(await session.executionEvents(executionId(eid), lastEventId(c), linkBase(c).origin)),
-      ) as never;
+      return eventStream(await followed(c, session, executionId(eid))) as never;
     },
   );
 

@@ -1,6 +1,6 @@
 /** @module `/v1/sessions/:id/files`: a session's files, streamed both ways. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { type FileEntry, FileEntrySchema, SandbarError, WrittenFileSchema } from "@sandbar/shared";
+import { type FileEntry, FileEntrySchema, newId, SandbarError, WrittenFileSchema } from "@sandbar/shared";
 import type { Context } from "hono";
 import { unwrap } from "../answer.ts";
 import type { AppEnv } from "../app-env.ts";
@@ -57,7 +57,7 @@ export function fileRoutes(app: App): void {
         return head(path, entry, known) as never;
       }
       const range = rangeParams(c);
-      const transfers = new Transfers(c.env, c.get("caller").tenant);
+      const transfers = new Transfers(c.env, c.get("caller"));
       const params = { ...path, ...range, follow: true, ...(known ? { known } : {}) };
       const { opened, body } = await transfers.download(id, params);
       return answer(c, path, opened, body, range !== null) as never;
@@ -95,7 +95,7 @@ export function fileRoutes(app: App): void {
       const { extract, mkdirs, mode, ...given } = c.req.valid("query");
       const path = pathParams(given);
       const size = bodySize(c);
-      const transfers = new Transfers(c.env, c.get("caller").tenant);
+      const transfers = new Transfers(c.env, c.get("caller"));
       if (extract) {
         const type = (c.req.header("Content-Type") ?? "").split(";")[0]!.trim().toLowerCase();
         const archive = ARCHIVES[type];
@@ -127,7 +127,11 @@ export function fileRoutes(app: App): void {
       const { recursive, ...given } = c.req.valid("query");
       const session = callersSession(c, c.req.valid("param").id);
       unwrap(
-        await session.ask("files.remove", { ...pathParams(given), recursive: recursive ?? false }, REMOVE_MS),
+        await session.ask(
+          "files.remove",
+          { ...pathParams(given), recursive: recursive ?? false, once: newId("req") },
+          REMOVE_MS,
+        ),
       );
       return c.body(null, 204);
     },
@@ -223,7 +227,10 @@ export function fileRoutes(app: App): void {
     }),
     async (c) => {
       const session = callersSession(c, c.req.valid("param").id);
-      return c.json(unwrap(await session.ask("files.move", c.req.valid("json"))) as FileEntry, 200);
+      const request = c.req.valid("json");
+      for (const path of [request.from, request.to]) pathParams({ path });
+      const moved = unwrap(await session.ask("files.move", { ...request, once: newId("req") }));
+      return c.json(moved as FileEntry, 200);
     },
   );
 
@@ -245,7 +252,7 @@ export function fileRoutes(app: App): void {
       callersSession(c, id);
       const { recursive, ...given } = c.req.valid("query");
       const params = { ...pathParams(given, "."), recursive: recursive ?? true };
-      const stream = await new Transfers(c.env, c.get("caller").tenant).follow(id, params);
+      const stream = await new Transfers(c.env, c.get("caller")).follow(id, params);
       return eventStream(stream) as never;
     },
   );

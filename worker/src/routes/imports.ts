@@ -11,6 +11,7 @@ import {
 } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
 import { openArtifactBlob } from "../artifacts/artifact-source.ts";
+import type { Caller } from "../auth.ts";
 import type { Env } from "../env.ts";
 import { type App, body, json, refused, secured } from "../openapi.ts";
 import { sessionObject } from "../rpc.ts";
@@ -43,14 +44,14 @@ export function importRoutes(app: App): void {
     async (c) => {
       const { id } = c.req.valid("param");
       const { files } = c.req.valid("json");
-      const { tenant } = c.get("caller");
+      const caller = c.get("caller");
       unwrap(await callersSession(c, id).describe());
       const data: ImportResult[] = new Array(files.length);
       let next = 0;
       const worker = async () => {
         while (next < files.length) {
           const at = next++;
-          data[at] = await importOne(c.env, tenant, id, files[at]!);
+          data[at] = await importOne(c.env, caller, id, files[at]!);
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -59,10 +60,10 @@ export function importRoutes(app: App): void {
   );
 }
 
-async function importOne(env: Env, tenant: string, id: string, file: ImportFile): Promise<ImportResult> {
+async function importOne(env: Env, caller: Caller, id: string, file: ImportFile): Promise<ImportResult> {
   const { destination } = file;
   try {
-    const { size, sha256 } = await bring(env, tenant, id, file);
+    const { size, sha256 } = await bring(env, caller, id, file);
     return { destination, ok: true, size, sha256 };
   } catch (error) {
     if (error instanceof SandbarError)
@@ -72,8 +73,9 @@ async function importOne(env: Env, tenant: string, id: string, file: ImportFile)
   }
 }
 
-async function bring(env: Env, tenant: string, id: string, file: ImportFile): Promise<WrittenFile> {
-  const transfers = new Transfers(env, tenant);
+async function bring(env: Env, caller: Caller, id: string, file: ImportFile): Promise<WrittenFile> {
+  const { tenant } = caller;
+  const transfers = new Transfers(env, caller);
   const destination = { ...pathParams({ path: file.destination }), mkdirs: true };
   if ("content" in file) {
     const bytes = file.encoding === "base64" ? fromBase64(file.content) : fromText(file.content);

@@ -44,7 +44,8 @@ export function keyRoutes(app: App): void {
       path: "/v1/keys/{id}",
       tags: ["keys"],
       summary: "Revoke an API key",
-      description: "It stops working everywhere within a minute.",
+      description:
+        "It stops working everywhere within a minute, on one machine at once. Streams, transfers, terminals and WebSockets that it has open end within seconds of that; an expiry does the same.",
       security: secured,
       request: { params: z.object({ id: z.string().max(64) }) },
       responses: { 204: { description: "It is revoked" }, ...refused },

@@ -12,9 +12,7 @@ const REQUEST_HEADERS =
   "Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id";
 
 export function mcpRoutes(app: App): void {
-  app.use("/mcp", gate);
-
-  app.on(["POST", "GET", "DELETE"], "/mcp", authorized, async (c) => {
+  app.on(["POST", "GET", "DELETE"], "/mcp", async (c) => {
     // Most isolates never serve MCP; those need not evaluate its package.
     const { serveMcp } = await import("../mcp/serve.ts");
     const response = await serveMcp(app, c);
@@ -58,6 +56,9 @@ const authorized: MiddlewareHandler<AppEnv> = async (c, next) => {
   }
   await next();
 };
+
+/** Before anything is read. */
+export const mcpDoor = [gate, authorized] as const;
 
 function challenge(c: Context<AppEnv>): string {
   const { origin } = new URL(c.req.url);

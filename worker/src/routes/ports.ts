@@ -1,10 +1,11 @@
 /** @module `/v1/sessions/:id/ports/:port/*`: servers inside a session. */
 import { z } from "@hono/zod-openapi";
-import { type PortAnswer, PortAnswerSchema, type PortRequest, SandbarError } from "@sandbar/shared";
+import { newId, type PortAnswer, PortAnswerSchema, type PortRequest, SandbarError } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
 import { maxBodyBytes } from "../artifacts/settings.ts";
 import { type App, refused, secured } from "../openapi.ts";
+import { within } from "../read-within.ts";
 import { newSecret } from "../tokens.ts";
 import type { Side } from "../transfer/joint.ts";
 import { tooLarge, transferObject } from "../transfer/transfers.ts";
@@ -16,6 +17,7 @@ import { SessionParams } from "./sessions.ts";
 const MOUNT = /^\/v1\/sessions\/[^/]+\/ports\/[^/]+/;
 /** How long a server may think before its answer's head. */
 const ANSWER_MS = 120_000;
+const LATE_BODY_MS = 10_000;
 
 export function portRoutes(app: App): void {
   const handle = (c: Context<AppEnv>) => reachPort(c, c.req.param("id")!, portOf(c.req.param("port")!));
@@ -56,9 +58,10 @@ async function reachPort(c: Context<AppEnv>, id: string, port: number): Promise<
     protocols: offeredProtocols(c),
   };
   const send = async () =>
-    PortAnswerSchema.parse(await ask(c, id, "ports.request", { ...request }, ANSWER_MS));
+    PortAnswerSchema.parse(await ask(c, id, "ports.request", { ...request, once: newId("req") }, ANSWER_MS));
   try {
     let head: PortAnswer | null = null;
+    let uploaded: Promise<unknown> = Promise.resolve();
     if (isUpgrade(c)) {
       const joined = await joinTunnel(c, id, async (grant) => {
         request.socket = grant;
@@ -73,12 +76,14 @@ async function reachPort(c: Context<AppEnv>, id: string, port: number): Promise<
       if (c.req.raw.body) {
         const sent = await openTransfer(c, id, "client", "agent", bodySize(c));
         transfers.push(sent);
-        sent.fetch({ method: "PUT", body: c.req.raw.body }).catch(() => {});
+        uploaded = sent.fetch({ method: "PUT", body: c.req.raw.body }).catch(() => {});
         request.body = sent.grant;
       }
       head = await send();
     }
     if ("has_body" in head! && !head.has_body) await answer.cancel();
+    // A server may refuse a body before it has come; many a client that is cut while it writes never reads why.
+    if ("status" in head! && head.status >= 400) await within(uploaded, LATE_BODY_MS);
     return await answered(head!, taken, port, prefix);
   } catch (error) {
     await Promise.all(transfers.map((transfer) => transfer.cancel().catch(() => {})));
@@ -118,11 +123,12 @@ async function openTransfer(
   const grant = newSecret("grt_");
   const object = transferObject(c.env, grant);
   const maxBytes = giver === "client" ? maxBodyBytes(c.env) : Number.MAX_SAFE_INTEGER;
-  const { tenant } = c.get("caller");
+  const { tenant, digest: key } = c.get("caller");
   await object.open(grant, {
     giver,
     taker,
     tenant,
+    key,
     sessions: [session],
     size,
     maxBytes,

@@ -16,13 +16,16 @@ import {
 import type { Context } from "hono";
 import { type Answer, unwrap } from "../answer.ts";
 import type { AppEnv } from "../app-env.ts";
-import { readBounded } from "../json-body.ts";
+import { stillGood } from "../auth.ts";
+import { bodyIdleMs } from "../env.ts";
+import { readBody } from "../json-body.ts";
 import { type App, body, events, json, listOf, ProcessBody, refused, secured } from "../openapi.ts";
 import { validationFailure } from "../problem.ts";
 import { processEvents } from "../process/events.ts";
 import { toProcess } from "../process/record.ts";
 import { hostObject } from "../rpc.ts";
 import { canonical } from "../session/spec.ts";
+import { refuseBeyond } from "../session/sse.ts";
 import { sha256Hex } from "../tokens.ts";
 import { callersSession, eventStream, idempotencyKey, lastEventId } from "./request.ts";
 import { SessionParams } from "./sessions.ts";
@@ -147,7 +150,9 @@ export function processRoutes(app: App): void {
         if ("value" in answer) host = answer.value;
         return "value" in answer;
       };
+      const allowed = () => stillGood(c.env.DB, c.get("caller").digest);
       const first = unwrap(await output(after, 0));
+      if (after > first.last_seq) unwrap(refuseBeyond(first.last_seq));
       let touchedAt = Date.now();
       const following = async (position: number, waitMs: number) => {
         if (Date.now() - touchedAt > TOUCH_MS) {
@@ -156,7 +161,7 @@ export function processRoutes(app: App): void {
         }
         return output(position, waitMs);
       };
-      return eventStream(processEvents({ output: following, alive }, after, first)) as never;
+      return eventStream(processEvents({ output: following, alive, allowed }, after, first)) as never;
     },
   );
 
@@ -267,9 +272,7 @@ async function idOf(key: string): Promise<string> {
 }
 
 async function readStdin(c: Context<AppEnv>, eof: boolean): Promise<{ data_b64: string; eof: boolean }> {
-  const raw = c.req.raw.body
-    ? await readBounded(c.req.raw.body, PROCESS_STDIN_LIMIT_BYTES * 3)
-    : new Uint8Array();
+  const raw = await readBody(c.req.raw, PROCESS_STDIN_LIMIT_BYTES * 3, bodyIdleMs(c.env));
   let bytes = raw;
   if (raw && /^application\/json\b/i.test(c.req.header("Content-Type") ?? "")) {
     const parsed = ProcessStdinSchema.safeParse(parseJson(raw));

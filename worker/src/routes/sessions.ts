@@ -148,14 +148,16 @@ export function sessionRoutes(app: App): void {
       tags: ["sessions"],
       summary: "Follow a session's states and the progress of its creation",
       description:
-        "Events `status` (a Session) and `progress` (`{step, detail}`), until the session has ended.",
+        "Events `status` (a Session), `progress` (`{step, detail}`) and `context.lost` (`{context, reason, at}`: its variables went while no code ran in it), until the session has ended.",
       security: secured,
       request: { params: SessionParams },
       responses: { 200: events("Server-sent events"), ...refused },
     }),
     async (c) => {
       const session = callersSession(c, c.req.valid("param").id);
-      return eventStream(unwrap(await session.sessionEvents(lastEventId(c)))) as never;
+      return eventStream(
+        unwrap(await session.sessionEvents(lastEventId(c), c.get("caller").digest)),
+      ) as never;
     },
   );
 }

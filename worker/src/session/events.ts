@@ -5,7 +5,7 @@ import { hasEnded } from "./machine.ts";
 import type { Records } from "./record.ts";
 import { type SseChunk, type SseSource, sseEvent } from "./sse.ts";
 
-type Reader = Pick<SseSource, "wait" | "closed">;
+type Reader = Pick<SseSource, "wait" | "closed" | "allowed">;
 
 /** The kernel's events, then the artifacts, then exactly one `finished`; `link` gives the artifacts their URLs. */
 export function executionSource(

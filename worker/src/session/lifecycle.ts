@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   ErrorCodeSchema,
   type Failure,
+  type Loss,
   limitRefusal,
   newId,
   type SessionReport,
@@ -185,6 +186,7 @@ export class Lifecycle {
       case "ready":
         // Said again after each welcome: what was on its way when the link was cut may be lost.
         if (!this.#apply("ready", { languages: report.languages, image: report.image })) void this.redrive();
+        for (const loss of report.lost ?? []) this.lost(loss);
         break;
       case "failed":
         this.end("failed", report.failure);
@@ -270,6 +272,11 @@ export class Lifecycle {
   progress(step: string, detail: string): void {
     this.#records.log("progress", { step, detail });
     this.#signal.wake(SESSION_TOPIC);
+  }
+
+  /** Once for each loss, whoever says it first: the host, or the execution that met it. */
+  lost({ context, reason, at }: Loss): void {
+    if (this.#records.logOnce("context.lost", { context, reason, at })) this.#signal.wake(SESSION_TOPIC);
   }
 
   #logStatus(): void {

@@ -18,6 +18,7 @@ import {
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { executionWithLinks } from "../artifacts/links.ts";
+import { stillGood } from "../auth.ts";
 import type { Env } from "../env.ts";
 import { hostObject } from "../rpc.ts";
 import { newContext } from "./contexts.ts";
@@ -30,7 +31,7 @@ import { Outgoing } from "./outgoing.ts";
 import { type ContextRow, describe, Records, type SessionRecord } from "./record.ts";
 import { Signal } from "./signal.ts";
 import { conflictsWith } from "./spec.ts";
-import { sseStream } from "./sse.ts";
+import { refuseBeyond, type SseSource, sseStream } from "./sse.ts";
 
 const STOP_WAIT_MS = 10_000;
 const SETTLE_WAIT_MS = 1_000;
@@ -86,7 +87,10 @@ export class SessionObject extends DurableObject<Env> {
   async match(request: CreateSession): Promise<{ session: Session; conflicts: string[] } | null> {
     const session = this.#records.session;
     if (!session || hasEnded(session.state) || session.state === "stopping") return null;
-    return { session: this.#describe(session), conflicts: conflictsWith(request, session.spec) };
+    return {
+      session: this.#describe(session),
+      conflicts: conflictsWith(request, session.spec, session.image),
+    };
   }
 
   async submit(submission: Submission): Promise<Answer<Execution>> {
@@ -140,15 +144,20 @@ export class SessionObject extends DurableObject<Env> {
     return this.#with(() => this.#executions.interrupt(execution));
   }
 
-  /** Server-sent events of one execution after a position; its artifacts' links lead to `origin`. */
+  /** Server-sent events of one execution after a position, for a key; its artifacts' links lead to `origin`. */
   async executionEvents(
     id: string,
     after: number,
     origin: string,
+    key: string,
   ): Promise<Answer<ReadableStream<Uint8Array>>> {
     return this.#with(({ tenant }) => {
-      if (!this.#journal.find(id)) return refuse("NOT_FOUND", "No such execution");
-      const reader = this.#newReader(id);
+      const row = this.#journal.find(id);
+      if (!row) return refuse("NOT_FOUND", "No such execution");
+      const ending = () => (row.state === "done" ? this.#journal.record(id)!.artifacts.length + 1 : 0);
+      if (after > row.position && after > row.position + ending())
+        return refuseBeyond(row.position + ending());
+      const reader = this.#newReader(id, key);
       if ("failure" in reader) return reader;
       const link = (execution: Execution) => executionWithLinks(this.env, { tenant, origin }, execution);
       return ok(sseStream(executionSource(this.#journal, id, reader.value, link), after));
@@ -156,14 +165,16 @@ export class SessionObject extends DurableObject<Env> {
   }
 
   /** Server-sent events of the session's states and progress. */
-  async sessionEvents(after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
+  async sessionEvents(after: number, key: string): Promise<Answer<ReadableStream<Uint8Array>>> {
     return this.#with(() => {
-      const reader = this.#newReader(SESSION_TOPIC);
+      const last = this.#records.lastPosition();
+      if (after > last) return refuseBeyond(last);
+      const reader = this.#newReader(SESSION_TOPIC, key);
       return "failure" in reader ? reader : ok(sseStream(sessionSource(this.#records, reader.value), after));
     });
   }
 
-  #newReader(topic: string): Answer<{ wait: (ms: number) => Promise<boolean>; closed: () => void }> {
+  #newReader(topic: string, key: string): Answer<Pick<SseSource, "wait" | "allowed" | "closed">> {
     if (this.#readers >= READER_LIMIT)
       return refuse("RATE_LIMITED", `The session has ${READER_LIMIT} open event streams`, {
         retry_after_s: 1,
@@ -174,7 +185,8 @@ export class SessionObject extends DurableObject<Env> {
       if (open) this.#readers--;
       open = false;
     };
-    return ok({ wait: (ms) => this.#signal.wait(topic, ms), closed });
+    const allowed = () => stillGood(this.env.DB, key);
+    return ok({ wait: (ms) => this.#signal.wait(topic, ms), allowed, closed });
   }
 
   async contexts(): Promise<Answer<Context[]>> {
@@ -291,6 +303,9 @@ export class SessionObject extends DurableObject<Env> {
     if (!this.#records.session) return null;
     const answer = this.#executions.report(execution, events, outcome);
     if ("final" in answer && answer.final) await this.#lifecycle.usageChanged();
+    const { reason, lost_at: at } = outcome?.state ?? {};
+    const context = reason && at && this.#journal.find(execution)?.context;
+    if (context) this.#lifecycle.lost({ context, reason, at });
     return answer;
   }
 
@@ -348,6 +363,7 @@ export class SessionObject extends DurableObject<Env> {
       created_at: new Date(row.created_at).toISOString(),
       queued: open.filter(({ state }) => state === "queued").length,
       running: open.find(({ state }) => state === "sent")?.id ?? null,
+      lost: this.#records.lastLoss(row),
     };
   }
 

@@ -1,5 +1,5 @@
 /** @module The session's own row, its contexts and its progress log. */
-import type { CreateSession, Failure, Language, Session, SessionSpec } from "@sandbar/shared";
+import type { Context, CreateSession, Failure, Language, Loss, Session, SessionSpec } from "@sandbar/shared";
 import { BIG_TEXT_SCHEMA, loadText, saveText } from "./big-text.ts";
 import { expiresAt, hasEnded, type LifeState } from "./machine.ts";
 
@@ -44,7 +44,7 @@ export interface ContextRow {
 
 export interface LogEntry {
   position: number;
-  event: "status" | "progress";
+  event: "status" | "progress" | "context.lost";
   data: unknown;
 }
 
@@ -170,6 +170,28 @@ export class Records {
   log(event: LogEntry["event"], data: unknown): void {
     this.#sql.exec("INSERT INTO log (event, json) VALUES (?, ?)", event, JSON.stringify(data));
     this.#sql.exec("DELETE FROM log WHERE position <= (SELECT max(position) FROM log) - ?", LOG_LIMIT);
+  }
+
+  /** False when the very same has been said before: what is stated may be stated again. */
+  logOnce(event: LogEntry["event"], data: unknown): boolean {
+    const json = JSON.stringify(data);
+    const known = this.#sql.exec("SELECT 1 FROM log WHERE event = ? AND json = ?", event, json).toArray();
+    if (known.length === 0) this.log(event, data);
+    return known.length === 0;
+  }
+
+  /** When and why a context last lost its variables while no code ran. */
+  lastLoss({ name, created_at }: ContextRow): Context["lost"] {
+    const losses = this.#sql
+      .exec<{ json: string }>("SELECT json FROM log WHERE event = 'context.lost' ORDER BY position DESC")
+      .toArray()
+      .map(({ json }) => JSON.parse(json) as Loss);
+    const last = losses.find(({ context }) => context === name);
+    return last && Date.parse(last.at) >= created_at ? { at: last.at, reason: last.reason } : null;
+  }
+
+  lastPosition(): number {
+    return this.#sql.exec<{ last: number | null }>("SELECT max(position) AS last FROM log").one().last ?? 0;
   }
 
   logAfter(position: number): LogEntry[] {

@@ -41,6 +41,11 @@ describe("a second request for a key", () => {
     expect(conflictsWith({ env: { B: "2", A: "1" }, limits: { memory_mb: 256 } }, spec)).toEqual([]);
   });
 
+  it("may name the image that the session shows, though the first one named none", () => {
+    expect(conflictsWith({ image: "sandbar/python:latest" }, spec, "sandbar/python:latest")).toEqual([]);
+    expect(conflictsWith({ image: "sandbar/r:latest" }, spec, "sandbar/python:latest")).toEqual(["image"]);
+  });
+
   it("names each field in which it differs", () => {
     expect(
       conflictsWith(

@@ -48,14 +48,21 @@ export function hostMaxima(hostLimits: Record<string, number> = {}): Partial<Lim
   );
 }
 
-/** The fields that the request gives and the session has otherwise. Fields left out agree with anything. */
-export function conflictsWith(request: CreateSession, spec: SessionSpec): string[] {
+/**
+ * The fields that the request gives and the session has otherwise. Fields left out agree with anything. `image` is
+ * what the session runs in, where its own request named none.
+ */
+export function conflictsWith(
+  request: CreateSession,
+  spec: SessionSpec,
+  image: string | null = null,
+): string[] {
   const differing: string[] = [];
   const compare = (field: string, wanted: unknown, has: unknown) => {
     if (wanted !== undefined && canonical(wanted) !== canonical(has)) differing.push(field);
   };
   compare("runtime", request.runtime, spec.runtime);
-  compare("image", request.image, spec.image);
+  if (request.image !== image) compare("image", request.image, spec.image);
   compare("storage", request.storage, spec.storage);
   compare("datasets.access", request.datasets?.access, spec.dataset_access);
   compare("network", request.network, spec.network);

@@ -5,6 +5,9 @@
  * @module
  */
 
+import { type Refusal, refuse } from "../answer.ts";
+import { RECHECK_MS } from "../auth.ts";
+
 const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1_000;
 
@@ -20,6 +23,8 @@ export interface SseSource {
   read(cursor: number): SseChunk | null | Promise<SseChunk>;
   /** Resolves to true when there may be more, to false after the time. */
   wait(timeoutMs: number): Promise<boolean>;
+  /** Whether the reader may still read; asked every few seconds. */
+  allowed?(): Promise<boolean>;
   closed?(): void;
 }
 
@@ -28,36 +33,55 @@ export function sseStream(source: SseSource, after: number): ReadableStream<Uint
   let cursor = after;
   let preamble = `retry: ${RETRY_MS}\n\n`;
   let cancelled = false;
+  let checkedAt = Date.now();
+  let quietMs = 0;
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
+      const say = (text: string) => {
+        quietMs = 0;
+        controller.enqueue(encoder.encode(text));
+      };
+      const end = () => {
+        source.closed?.();
+        controller.close();
+        // A byte stream with a pending BYOB read closes only when that read is answered.
+        controller.byobRequest?.respond(0);
+      };
       while (!cancelled) {
+        if (source.allowed && Date.now() - checkedAt >= RECHECK_MS) {
+          if (!(await source.allowed())) return cancelled ? undefined : end();
+          checkedAt = Date.now();
+        }
         // Not awaited in vain: between a null and the wait nothing may happen that goes unnoticed.
         const found = source.read(cursor);
         const chunk = found instanceof Promise ? await found : found;
         if (chunk || preamble) {
           const text = preamble + (chunk?.text ?? "");
           preamble = "";
-          if (text) controller.enqueue(encoder.encode(text));
+          if (text) say(text);
           if (chunk) cursor = chunk.cursor;
-          if (chunk?.done) {
-            source.closed?.();
-            controller.close();
-            // A byte stream with a pending BYOB read closes only when that read is answered.
-            controller.byobRequest?.respond(0);
-          }
+          if (chunk?.done) end();
           return;
         }
-        if (!(await source.wait(KEEP_ALIVE_MS)) && !cancelled) {
-          controller.enqueue(encoder.encode(": keep-alive\n\n"));
-          return;
-        }
+        const wait = source.allowed ? RECHECK_MS : KEEP_ALIVE_MS;
+        if (await source.wait(wait)) continue;
+        quietMs += wait;
+        if (quietMs >= KEEP_ALIVE_MS && !cancelled) return say(": keep-alive\n\n");
       }
     },
     cancel() {
       cancelled = true;
       source.closed?.();
     },
+  });
+}
+
+/** Whoever names an event that has not been would wait for nothing, or miss what comes until then. */
+export function refuseBeyond(last: number): Refusal {
+  const message = `is beyond the last event, ${last}`;
+  return refuse("VALIDATION_FAILED", `Last-Event-ID ${message}`, {
+    errors: [{ path: "Last-Event-ID", message }],
   });
 }
 

@@ -13,6 +13,8 @@ export interface TransferPlan {
   readonly giver: Side;
   readonly taker: Side;
   readonly tenant: string;
+  /** The digest of the API key that asked for it: with the key it ends. */
+  readonly key: string;
   /** Sessions whose idle time stands still while bytes move. */
   readonly sessions: readonly string[];
   /** What the giver has, when that is known before it comes. */
@@ -83,6 +85,8 @@ export class Joint {
         );
       return new Response(null, { status: 204 });
     } catch (error) {
+      // Nobody waits for what will not come.
+      this.#offer.reject(error);
       if (this.plan.giver === "client") await drain(request.body);
       return new Response(String(error), { status: error instanceof SandbarError ? 413 : 502 });
     } finally {

@@ -5,6 +5,7 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
+import { RECHECK_MS, stillGood } from "../auth.ts";
 import { drain } from "../drain.ts";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
@@ -44,7 +45,9 @@ export class TransferObject extends DurableObject<Env> {
     }
     if (request.method === "PUT" && joint?.mayGive(side)) {
       const release = this.#keepInUse(joint.plan);
+      const checks = setInterval(() => void this.#endWithKey(grant, joint.plan), RECHECK_MS);
       const answer = await joint.give(request);
+      clearInterval(checks);
       release();
       this.#forget(grant, joint);
       return answer;
@@ -66,6 +69,10 @@ export class TransferObject extends DurableObject<Env> {
       over = true;
       clearTimeout(timer);
     };
+  }
+
+  async #endWithKey(grant: string, { key }: TransferPlan): Promise<void> {
+    if (!(await stillGood(this.env.DB, key))) this.#end(grant, "the API key was revoked or has expired");
   }
 
   #end(grant: string, reason: string): void {

@@ -8,6 +8,7 @@ import {
 } from "@sandbar/shared";
 import { type Answer, unwrap } from "../answer.ts";
 import { maxBodyBytes } from "../artifacts/settings.ts";
+import type { Caller } from "../auth.ts";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
 import { newSecret } from "../tokens.ts";
@@ -27,10 +28,12 @@ type Params = Record<string, unknown>;
 export class Transfers {
   readonly #env: Env;
   readonly #tenant: string;
+  readonly #key: string;
 
-  constructor(env: Env, tenant: string) {
+  constructor(env: Env, { tenant, digest }: Caller) {
     this.#env = env;
     this.#tenant = tenant;
+    this.#key = digest;
   }
 
   /** A file or folder of a session, for the client. */
@@ -106,7 +109,8 @@ export class Transfers {
     const grant = newSecret("grt_");
     const object = transferObject(this.#env, grant);
     const maxBytes = giver === "client" ? maxBodyBytes(this.#env) : Number.MAX_SAFE_INTEGER;
-    await object.open(grant, { giver, taker, tenant: this.#tenant, sessions, size, maxBytes });
+    const whose = { tenant: this.#tenant, key: this.#key };
+    await object.open(grant, { ...whose, giver, taker, sessions, size, maxBytes });
     return { grant, object };
   }
 

@@ -25,7 +25,8 @@ export async function joinTunnel(
 ): Promise<{ socket: WebSocket; protocol: string } | null> {
   const grant = newSecret("grt_");
   const tunnel = tunnelObject(c.env, grant);
-  await tunnel.open(grant, { tenant: c.get("caller").tenant, session });
+  const { tenant, digest: key } = c.get("caller");
+  await tunnel.open(grant, { tenant, session, key });
   const meeting = tunnel.fetch(`http://client/${grant}`, { headers: { Upgrade: "websocket" } });
   meeting.catch(() => {});
   let comes = false;

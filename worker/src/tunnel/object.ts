@@ -6,6 +6,9 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
+import { ERRORS } from "@sandbar/shared";
+import { type Answer, ok, refuse } from "../answer.ts";
+import { RECHECK_MS, stillGood } from "../auth.ts";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
 
@@ -19,6 +22,8 @@ export const tunnelObject = (env: Env, grant: string) => env.TUNNELS.getByName(g
 export interface TunnelPlan {
   readonly tenant: string;
   readonly session: string;
+  /** The digest of the API key that opened it: with the key it ends. */
+  readonly key: string;
 }
 
 interface Meeting {
@@ -30,6 +35,7 @@ interface Meeting {
 
 export class TunnelObject extends DurableObject<Env> {
   readonly #meetings = new Map<string, Meeting>();
+  #checking = false;
 
   /** Before anybody hears of the grant. */
   async open(grant: string, plan: TunnelPlan): Promise<void> {
@@ -37,6 +43,7 @@ export class TunnelObject extends DurableObject<Env> {
     joined.promise.catch(() => {});
     this.#meetings.set(grant, { plan, joined, used: false, timer: null });
     this.#endIn(grant, FORGET_MS);
+    if (!this.#checking) void this.#endRevoked();
   }
 
   /** The daemon was told: it comes within moments or not at all. */
@@ -92,5 +99,28 @@ export class TunnelObject extends DurableObject<Env> {
     if (meeting.timer !== null) clearTimeout(meeting.timer);
     this.#meetings.delete(grant);
     meeting.joined.reject(new Error(reason));
+  }
+
+  /** The ends of a pair that were given away can be closed by those who have them only: the daemon is asked to. */
+  async #endRevoked(): Promise<void> {
+    this.#checking = true;
+    while (this.#meetings.size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, RECHECK_MS));
+      await Promise.all([...this.#meetings].map(([grant, meeting]) => this.#check(grant, meeting)));
+    }
+    this.#checking = false;
+  }
+
+  async #check(grant: string, { plan, used }: Meeting): Promise<void> {
+    if (await stillGood(this.env.DB, plan.key)) return;
+    const answer = used ? await this.#closeAtHost(grant, plan) : ok({});
+    if (!("failure" in answer) || !ERRORS[answer.failure.code].retryable)
+      this.#end(grant, "the API key was revoked or has expired");
+  }
+
+  #closeAtHost(grant: string, { tenant, session }: TunnelPlan): Promise<Answer<unknown>> {
+    return sessionObject(this.env, tenant, session)
+      .ask("tunnels.close", { grant })
+      .catch((error) => refuse("HOST_UNREACHABLE", String(error)));
   }
 }

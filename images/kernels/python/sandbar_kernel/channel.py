@@ -1,4 +1,8 @@
-"""The control socket: JSON lines both ways, descriptors with requests. Built from C functions that user code cannot patch."""
+"""The control socket: JSON both ways, descriptors with requests. Built from C functions that user code cannot patch.
+
+Behind each request to run code lies a token, and only who shows it ends the execution. It is read when the code has come to its end:
+until then it is nowhere in this process.
+"""
 
 import _socket
 from array import array as _array
@@ -21,6 +25,9 @@ _close = os.close
 _scan = (json.scanner.c_make_scanner or json.scanner.py_make_scanner)(json.decoder.JSONDecoder())
 _join = "".join
 _CLOEXEC = _socket.MSG_CMSG_CLOEXEC
+_PEEK = _socket.MSG_PEEK
+_LENGTH = 10
+_TOKEN = 16
 _isfinite = math.isfinite
 
 
@@ -73,11 +80,15 @@ class Channel:
         self._socket.setblocking(True)
         self._send = self._socket.sendall
         self._receive = self._socket.recvmsg
-        self._in = b""
+        self._peek = self._socket.recv
+        self._ahead = b""
+        self._running = False
         self._fds = []
         self._lock = threading.RLock()
         self._pid = _getpid()
         self._ancillary = _socket.CMSG_SPACE(12)
+        # Whoever forks must not leave it to others.
+        os.register_at_fork(after_in_child=self._socket.close)
         self.sending = 0
         """Not 0: an interrupt has to wait, or half a line would be on the wire."""
 
@@ -85,7 +96,7 @@ class Channel:
         return self._socket.fileno()
 
     def ours(self) -> bool:
-        """False in a process that user code forked: it inherits the socket and must not speak."""
+        """False in a process that user code forked: it must not speak."""
         return _getpid() == self._pid
 
     def send(self, message: dict) -> None:
@@ -105,37 +116,74 @@ class Channel:
                 self.sending -= 1
 
     def send_line_and_wait(self, line: bytes) -> None:
-        """Until the guest has taken the line and the output before it. It says nothing else during an execution."""
+        """Until the guest has taken the line and the output before it; it then repeats the token."""
         if _getpid() != self._pid:
             return
         with self._lock:
+            if not self._running:
+                # A thread that was overtaken by the end of its execution.
+                return
             self.sending += 1
             try:
+                self._token()
                 self.send_line(line)
-                self.receive()
+                if not self._ahead and not self._peek(1, _PEEK):
+                    _exit(0)
+            except OSError:
+                _exit(70)
             finally:
                 self.sending -= 1
 
-    def receive(self) -> "tuple[dict, list[int]]":
-        while True:
-            line, newline, rest = self._in.partition(b"\n")
-            if newline:
-                self._in = rest
-                message = _scan(line.decode(), 0)[0]
-                wanted = message.get("fds", 0)
-                fds, self._fds = self._fds[:wanted], self._fds[wanted:]
-                return message, fds
+    def wait(self) -> None:
+        """Until there is something to receive."""
+        while not self._ahead:
             try:
-                data, ancillary, _flags, _address = self._receive(65536, self._ancillary, _CLOEXEC)
+                if not self._peek(1, _PEEK):
+                    _exit(0)
+                return
             except InterruptedError:
                 continue
             except OSError:
                 _exit(70)
-            if not data:
+
+    def end(self, *messages: dict) -> None:
+        """The last that is said of an execution."""
+        with self._lock:
+            token = self._token()
+            self._running = False
+            self.send_line(b"\n".join(dumps({**message, "token": token}) for message in messages))
+
+    def receive(self) -> "tuple[dict, list[int]]":
+        """Descriptors that do not come although they are announced found no room."""
+        message = _scan(self._read(int(self._read(_LENGTH))).decode(), 0)[0]
+        wanted = message.get("fds", 0)
+        fds, self._fds = self._fds[:wanted], self._fds[wanted:]
+        self._running = message["op"] == "run"
+        return message, fds
+
+    def _token(self) -> str:
+        data = self._read(_TOKEN)
+        if data.startswith(b"t"):
+            return data.decode()
+        # User code has taken it, and ended its execution: this is the beginning of the next request.
+        self._ahead = data
+        return ""
+
+    def _read(self, size: int) -> bytes:
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
+        while len(data) < size:
+            try:
+                more, ancillary, _flags, _address = self._receive(size - len(data), self._ancillary, _CLOEXEC)
+            except InterruptedError:
+                continue
+            except OSError:
+                _exit(70)
+            if not more:
                 _exit(0)
             for level, kind, payload in ancillary:
                 if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
                     numbers = _array("i")
                     numbers.frombytes(payload[: len(payload) - len(payload) % numbers.itemsize])
                     self._fds.extend(_above_stdio(fd) for fd in numbers)
-            self._in += data
+            data += more
+        return data

@@ -1,9 +1,9 @@
 """User code in IPython (8 and 9): magics, `!commands`, top-level await, rich display, its tracebacks without colours."""
 
+import atexit
 import os
 import subprocess
 import sys
-import tempfile
 import types
 
 
@@ -36,7 +36,7 @@ from IPython.core.displaypub import DisplayPublisher  # noqa: E402
 from traitlets import Any, Type  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 
-from . import event_loop  # noqa: E402
+from . import event_loop, reserve  # noqa: E402
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _Coroutine = types.CoroutineType
@@ -45,6 +45,8 @@ _KeyboardInterrupt = KeyboardInterrupt
 # Of these exact types; without a printer that somebody has registered they have a text form only.
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset))
 _TEXT_ONLY = ("text/plain",)
+_FRAMES = 1000
+"""Of a traceback; beyond, those in the middle are left out."""
 
 
 class _Printers:
@@ -131,15 +133,25 @@ class _Shell(InteractiveShell):
         try:
             frames = self._get_exc_info(exc_tuple)[2]
             user = None
+            chain = []
             while frames is not None:
+                chain.append(frames)
                 if not frames.tb_frame.f_code.co_filename.startswith(_HERE):
-                    user = frames
+                    user = len(chain)
                 frames = frames.tb_next
             if user is not None:
-                user.tb_next = None
+                chain[user - 1].tb_next = None
+                # IPython takes a millisecond for each, and nobody reads them.
+                if user > _FRAMES:
+                    chain[_FRAMES // 2].tb_next = chain[user - _FRAMES // 2]
         except ValueError:
             pass
-        super().showtraceback(exc_tuple, *args, **kwargs)
+        # To read the lines of code takes descriptors too.
+        reserve.use()
+        try:
+            super().showtraceback(exc_tuple, *args, **kwargs)
+        finally:
+            reserve.keep()
 
     def enable_gui(self, gui=None):
         pass
@@ -175,16 +187,20 @@ class IPythonShell:
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "NoColor"
         config.InteractiveShell.autocall = 0
-        folder = os.path.join(tempfile.gettempdir(), ".ipython")
+        # Not by `tempfile`, which finds no folder where nothing can be written: a full disk must not keep a kernel from starting.
+        parent = os.environ.get("TMPDIR") or "/tmp"
+        folder = os.path.join(parent, ".ipython")
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)
         except OSError:
-            folder = tempfile.gettempdir()
+            folder = parent
         shell = _Shell.instance(config=config, ipython_dir=folder, sandbar_publish=publish)
         shell.user_ns.update(exit=_exit, quit=_exit)
         shell.user_ns_hidden.update(exit=_exit, quit=_exit)
         shell.display_formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figure_png)
         shell.sandbar_printers = _Printers(shell.display_formatter)
+        # They would take the shell apart, and the process ends without them anyway.
+        atexit.unregister(shell.atexit_operations)
         self._shell = shell
         self._figures = figures
         self.namespace = shell.user_ns

@@ -7,17 +7,18 @@ import os
 import sys
 import warnings
 
-from . import snapshot
+from . import reserve, snapshot
 from .bundles import Bundles
 from .channel import Channel
 from .figures import Figures
 from .interrupts import Interrupts
-from .streams import Owners, Stream, flush
+from .streams import Owners, Stream, flush, flush_c
 
 _dup2 = os.dup2
 _close = os.close
 _open = os.open
 _O_RDONLY = os.O_RDONLY
+_O_WRONLY = os.O_WRONLY
 _fcntl = fcntl.fcntl
 _F_DUPFD_CLOEXEC = fcntl.F_DUPFD_CLOEXEC
 _environ = os.environ
@@ -33,6 +34,10 @@ _access = os.access
 _W_OK = os.W_OK
 _PRELOADABLE = ("numpy", "pandas")
 """Slow to import, and the same whatever the kernel did before."""
+_NO_FILES = (
+    "[Errno 24] Too many open files: the kernel has no file descriptors left to run this code; "
+    "stop what keeps them open, or restart the context, which loses its variables"
+)
 
 
 def _no_input(prompt="") -> str:
@@ -46,11 +51,11 @@ class Kernel:
         self._interrupts = Interrupts(self._channel)
         self._null = _fcntl(0, _F_DUPFD_CLOEXEC, 10)
         self._new_streams()
-        self._bundles = Bundles(self._say, self._say_and_wait, self._flush)
+        self._bundles = Bundles(self._say, self._say_and_wait, self._flush, self._owners.foreign, self._say_late)
         self._figures = Figures(self._bundles.publish)
         self._stdin_given = True
         self._set_stdin(None)
-        os.register_at_fork(before=self._flush)
+        os.register_at_fork(before=self._flush_everything)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._shell = self._make_shell()
@@ -62,6 +67,8 @@ class Kernel:
         self._channel.send({"op": "ready"})
         while True:
             self._shell.wait_idle(self._channel.fileno())
+            self._channel.wait()
+            reserve.use()
             request, fds = self._channel.receive()
             op = request["op"]
             if op == "run":
@@ -72,6 +79,7 @@ class Kernel:
                 self._enter(request["folder"])
             elif op == "state":
                 snapshot.take(self._shell.namespace, self._shell.hidden, request, self._channel)
+            reserve.keep()
 
     def _make_shell(self):
         try:
@@ -83,10 +91,13 @@ class Kernel:
         return IPythonShell(self._bundles.publish, self._figures)
 
     def _run(self, request: dict, fds: "list[int]") -> None:
-        _dup2(fds[0], 1)
-        _dup2(fds[1], 2)
-        for fd in fds[:2]:
-            _close(fd)
+        if len(fds) < request["fds"]:
+            for fd in fds:
+                _close(fd)
+            error = {"op": "error", "name": "OSError", "value": _NO_FILES, "traceback": "OSError: " + _NO_FILES}
+            self._channel.end(error, {"op": "done", "status": "error"})
+            return
+        self._owners.hand_over(lambda: self._take_over(request["id"], *fds[:2]))
         # What an earlier execution broke is whole again; what it added stays.
         for name, value in self._builtins.items():
             if _vars.get(name) is not value:
@@ -94,10 +105,10 @@ class Kernel:
         self._set_stdin(fds[2] if len(fds) > 2 else None)
         self._begin_streams()
         saved = self._set_env(request["env"])
-        self._bundles.begin(request["mime_value_limit"], request["mime_total_limit"])
+        self._bundles.begin(request["id"], request["mime_value_limit"], request["mime_total_limit"])
         self._figures.begin()
-        self._owners.begin(request["id"])
         exit_code = None
+        reserve.keep()
         try:
             self._interrupts.begin()
             status, error, exit_code = self._shell.run(request["code"])
@@ -109,19 +120,26 @@ class Kernel:
         except BaseException as failure:
             self._interrupts.end()
             status, error = "error", {"name": type(failure).__name__, "value": str(failure), "traceback": repr(failure)}
-        self._flush()
+        self._end_streams()
         if not self._channel.ours():
             # A forked child that ran to the end of the cell: the kernel is its parent.
             _exit(0)
         self._restore_env(saved)
-        if error is not None:
-            self._channel.send({"op": "error", **error})
-        done = {"op": "done", "id": request["id"], "status": status, "dropped": self._bundles.dropped}
+        self._bundles.end()
+        messages = [] if error is None else [{"op": "error", **error}]
+        done = {"op": "done", "status": status}
         if exit_code is not None:
             done["exit_code"] = exit_code
         if self._newly_imported():
             done["imported"] = self._imported
-        self._channel.send(done)
+        self._channel.end(*messages, done)
+
+    def _take_over(self, ident: str, out: int, err: int) -> None:
+        _dup2(out, 1)
+        _dup2(err, 2)
+        _close(out)
+        _close(err)
+        self._owners.begin(ident)
 
     def _newly_imported(self) -> bool:
         """Modules that a later kernel could have from the start; not those that user code brought itself."""
@@ -137,6 +155,10 @@ class Kernel:
         self._channel.send_line(line)
         self._interrupts.check()
 
+    def _say_late(self, text: str) -> None:
+        if self._channel.ours():
+            self._channel.send({"op": "late", "stream": "stdout", "text": text})
+
     def _say_and_wait(self, line: bytes) -> None:
         self._channel.send_line_and_wait(line)
         self._interrupts.check()
@@ -144,6 +166,10 @@ class Kernel:
     def _flush(self) -> None:
         for stream in (sys.stdout, sys.stderr, self._stdout, self._stderr):
             flush(stream)
+
+    def _flush_everything(self) -> bool:
+        self._flush()
+        return self._stdout.settle() & self._stderr.settle() & flush_c()
 
     def _new_streams(self) -> None:
         self._stdout = Stream(1, "stdout", self._channel, self._owners)
@@ -153,13 +179,26 @@ class Kernel:
 
     def _begin_streams(self) -> None:
         out, err = self._stdout, self._stderr
-        if out.closed or err.closed or out.buffer.closed or err.buffer.closed:
+        if not (out.usable() and err.usable()):
             self._new_streams()
             return
         out.begin()
         err.begin()
         sys.stdout = out
         sys.stderr = err
+
+    def _end_streams(self) -> None:
+        """What cannot be written now, since user code has closed a descriptor or put another in its place, must not come out later."""
+        self._flush()
+        # Somebody's own streams go while their complaints still belong to this execution.
+        sys.stdout, sys.stderr = self._stdout, self._stderr
+        if not self._flush_everything():
+            null = _open("/dev/null", _O_WRONLY)
+            _dup2(null, 1)
+            _dup2(null, 2)
+            if null > 2:
+                _close(null)
+            self._flush_everything()
 
     def _set_stdin(self, fd: "int | None") -> None:
         try:

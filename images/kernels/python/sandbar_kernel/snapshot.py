@@ -2,6 +2,7 @@
 
 import os
 import reprlib
+import signal
 import sys
 import types
 import warnings
@@ -15,14 +16,34 @@ _open = os.open
 _dup2 = os.dup2
 _repr = repr
 _getsizeof = sys.getsizeof
+_setitimer = signal.setitimer
+_ITIMER_REAL = signal.ITIMER_REAL
+_signal = signal.signal
+_sigmask = signal.pthread_sigmask
+_SIGALRM = signal.SIGALRM
+_SIG_UNBLOCK = signal.SIG_UNBLOCK
+_OVERDUE = "<repr did not come in time>"
 _CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, bytearray)
+
+
+class _Overdue(BaseException):
+    pass
+
+
+def _on_alarm(_number, _frame) -> None:
+    raise _Overdue
 
 
 def take(namespace: dict, hidden, request: dict, channel) -> None:
     path = os.memfd_create("state")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pid = _fork()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pid = _fork()
+    except OSError as error:
+        os.close(path)
+        channel.send({"op": "answer", "error": "no process could be started to read the variables: %s" % error.strerror})
+        return
     if pid == 0:
         try:
             null = _open("/dev/null", os.O_RDWR)
@@ -43,20 +64,36 @@ def take(namespace: dict, hidden, request: dict, channel) -> None:
     size = os.lseek(path, 0, os.SEEK_END)
     data = os.pread(path, size, 0)
     os.close(path)
-    # One line for each variable, so that a child that was killed half-way still gave the first half.
-    lines = data.split(b"\n")
-    whole = [line for line in lines[:-1] if line]
-    if not whole:
+    # One line for each step, so that a child that was killed half-way still gave the first half.
+    lines = data.split(b"\n")[:-1]
+    if len(lines) < 3 or len(lines) < 3 + int(lines[2]):
         channel.send({"op": "answer", "error": "the namespace could not be read in time"})
         return
-    channel.send_line(b'{"op":"answer","result":{"cwd":%s,"imports":%s,"variables":[%s]}}' % (
-        whole[0], whole[1] if len(whole) > 1 else b"[]", b",".join(whole[2:])))
+    cwd, imports, count, *rest = lines
+    named, variables = rest[: int(count)], rest[int(count) :]
+    text = _OVERDUE
+    for head in named[len(variables) :]:
+        variables.append(b'%s,"repr":"%s"}' % (head[:-1], text.encode()))
+        text = "<not read: time was up>"
+    channel.send_line(b'{"op":"answer","result":{"cwd":%s,"imports":%s,"variables":[%s]}}' % (cwd, imports, b",".join(variables)))
 
 
 def _write(fd: int, namespace: dict, hidden, request: dict) -> None:
     def line(value) -> None:
         os.write(fd, dumps(value) + b"\n")
 
+    def within(look, instead):
+        """User code may be asked for anything here: a loop is interrupted, unless it is in C or ignores that."""
+        _setitimer(_ITIMER_REAL, request["each_s"])
+        try:
+            return look()
+        except BaseException as error:
+            return instead(error)
+        finally:
+            _setitimer(_ITIMER_REAL, 0)
+
+    _signal(_SIGALRM, _on_alarm)
+    _sigmask(_SIG_UNBLOCK, (_SIGALRM,))
     short = reprlib.Repr()
     short.maxstring = short.maxother = request["repr"]
     short.maxlist = short.maxtuple = short.maxset = short.maxfrozenset = short.maxdict = 20
@@ -68,16 +105,14 @@ def _write(fd: int, namespace: dict, hidden, request: dict) -> None:
              if isinstance(name, str) and not name.startswith("_") and name not in hidden]
     line(sorted({value.__name__ for _, value in items if type(value) is types.ModuleType}))
     variables = [item for item in items if type(item[1]) is not types.ModuleType][: request["variables"]]
-    for name, value in variables:
-        kind = type(value)
-        try:
-            text = short.repr(value) if isinstance(value, _CONTAINERS) else _repr(value)
-            text = str(text)[: request["repr"]]
-        except BaseException as error:
-            text = "<repr raised %s>" % type(error).__name__
-        try:
-            size = _getsizeof(value)
-            size = size if isinstance(size, int) else None
-        except BaseException:
-            size = None
-        line({"name": name, "type": kind.__name__, "repr": text, "size": size})
+    line(len(variables))
+    heads = [{"name": name, "type": within(lambda: str(type(value).__name__), lambda _: "?"), "size": None} for name, value in variables]
+    for head in heads:
+        line(head)
+    for head, (_, value) in zip(heads, variables):
+        head["repr"] = within(
+            lambda: str(short.repr(value) if isinstance(value, _CONTAINERS) else _repr(value))[: request["repr"]],
+            lambda error: _OVERDUE if isinstance(error, _Overdue) else "<repr raised %s>" % type(error).__name__,
+        )
+        head["size"] = within(lambda: int(_getsizeof(value)), lambda _: None)
+        line(head)

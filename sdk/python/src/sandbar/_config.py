@@ -46,7 +46,7 @@ class Config:
         # The key of this machine's own server goes to no other.
         if not key and _is_local(found):
             key = _read_key(Path(env.get("SANDBAR_HOME") or ".sandbar") / "api-key")
-        return cls(url=normal_url(found), api_key=key or None)
+        return cls(url=normal_url(found), api_key=plain_key(key))
 
 
 def normal_url(url: str) -> str:
@@ -55,6 +55,18 @@ def normal_url(url: str) -> str:
             "INVALID_URL", f"not an http(s) URL: {url!r}", hint="Set SANDBAR_URL or pass url=."
         )
     return url.rstrip("/")
+
+
+def plain_key(key: Optional[str]) -> Optional[str]:
+    """Line ends around a key are no part of it; other than visible characters cannot be sent."""
+    key = (key or "").strip()
+    if not all("!" <= char <= "~" for char in key):
+        raise SandbarError(
+            "INVALID_KEY",
+            "the API key has characters that no key has",
+            hint="Set SANDBAR_API_KEY or pass api_key=, one like sbk_….",
+        )
+    return key or None
 
 
 def _is_local(url: str) -> bool:

@@ -125,9 +125,11 @@ class ExecutionFailed(SandbarError):
         else:
             code = error.name if error else f"EXECUTION_{execution.status.upper()}"
         ending = ENDINGS.get(code, {})
+        state = execution.state
+        why = f": {state.reason}" if state.reason else ""
         super().__init__(
             code,
-            f"{reason} (variables {execution.state.variables}, files {execution.state.files})",
+            f"{reason} (variables {state.variables}{why}, files {state.files})",
             hint=ending.get("hint"),
             retryable=ending.get("retryable", False),
             execution_id=execution.id,
@@ -147,6 +149,14 @@ ENDINGS: dict[str, dict[str, Any]] = {
     "OOM_KILLED": {
         "hint": "Use less memory or a session with a larger limits.memory_mb; "
         "files are kept, variables are gone.",
+        "retryable": False,
+    },
+    "PROCESS_LIMIT": {
+        "hint": "End some with DELETE …/processes/:pid, or create the session with larger limits.pids.",
+        "retryable": True,
+    },
+    "STORAGE_FULL": {
+        "hint": "Remove files, or create the session with a larger limits.tmpfs_mb or with storage BIND.",
         "retryable": False,
     },
     "SESSION_STOPPED": {"hint": "Create the session again.", "retryable": False},

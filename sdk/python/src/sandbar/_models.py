@@ -103,6 +103,8 @@ class Context(Model):
     created_at: str = ""
     queued: int = 0
     running: Optional[str] = None
+    #: ``at`` and ``reason``: when its variables were last lost while no code ran in it.
+    lost: Optional[Mapping[str, str]] = None
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,9 @@ class Survival(Model):
 
     variables: str = "kept"
     files: str = "kept"
+    #: Why the variables were gone before this code began, and since when.
+    reason: Optional[str] = None
+    lost_at: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -216,7 +221,7 @@ class Execution(Model):
     results: tuple[Mapping[str, Any], ...] = ()
     error: Optional[ExecutionError] = None
     exit_code: Optional[int] = None
-    #: Which fields were cut, and how long they were.
+    #: Which fields were cut, and how long they were. A MIME type: a value that was left out.
     truncated: Mapping[str, int] = field(default_factory=dict)
     artifacts: tuple[Artifact, ...] = ()
     artifacts_skipped: tuple[Mapping[str, str], ...] = ()

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
+from ._left_out import left_out
+
 if TYPE_CHECKING:
     from ._models import Execution
 
@@ -30,9 +32,10 @@ def html_of(execution: Execution) -> str:
     if execution.error:
         error = execution.error
         parts.append(_pre(error.traceback or f"{error.name}: {error.value}", "background:rgba(255,0,0,.1)"))
-    if execution.truncated:
-        cut = ", ".join(f"{name} ({total} in all)" for name, total in execution.truncated.items())
-        parts.append(f"<small>cut: {html.escape(cut)}</small>")
+    for name, total in execution.truncated.items():
+        if "/" not in name and name != "results":
+            parts.append(f"<small>{html.escape(name)} was cut: {total} characters in all</small>")
+    parts.extend(f"<small>{html.escape(line)}</small>" for line in left_out(execution.truncated))
     if execution.artifacts:
         names = ", ".join(f"{item.name} ({item.size} bytes)" for item in execution.artifacts)
         parts.append(f"<small>artifacts: {html.escape(names)}</small>")

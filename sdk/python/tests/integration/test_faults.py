@@ -4,7 +4,6 @@ import contextlib
 import os
 import socket
 import threading
-import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -101,9 +100,7 @@ def test_a_stream_that_is_cut_goes_on_without_gap_or_repeat(proxy, session):
 def test_a_server_that_is_gone_is_an_error_that_names_it():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    began = time.monotonic()
     with Sandbar(f"http://127.0.0.1:{port}", "x", max_retries=2) as client:
         with pytest.raises(sandbar.ConnectionFailedError) as caught:
             client.session()
     assert (caught.value.code, caught.value.retryable) == ("NETWORK_ERROR", True)
-    assert time.monotonic() - began < 5

@@ -49,8 +49,13 @@ def test_ctrl_c_interrupts_the_cell_and_keeps_the_variables(how):
 @pytest.mark.anyio
 async def test_cancellation_interrupts_the_cell():
     async with AsyncSandbar.from_env() as client, await client.session() as session:
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(session.run("import time\nkept = 1\ntime.sleep(60)"), 2)
+        code = "import time\nkept = 1\nprint('go', flush=True)\ntime.sleep(600)"
+        running = asyncio.ensure_future(session.run(code, timeout_s=600))
+        while not [item async for item in session.executions() if item.stdout == "go\n"]:
+            await asyncio.sleep(0.05)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
         [execution] = [item async for item in session.executions()]
         assert (await session.events(execution.id).result()).status == "interrupted"
         assert (await session.run("kept")).text == "1"

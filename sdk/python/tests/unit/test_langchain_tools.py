@@ -79,10 +79,20 @@ def test_a_death_says_what_was_lost():
     assert message.content == "OOM_KILLED: out of memory\nstatus: died\nLost: variables of earlier calls."
 
 
+def test_a_loss_before_the_call_is_said_with_its_reason():
+    state = {"variables": "lost", "files": "kept", "reason": "it fell", "lost_at": "2026-01-01T00:00:00.000Z"}
+    _, client = a_client(execution(stdout="1\n", text=None, state=state))
+    message = call(tools.make_code_sandbox_tool(client), code="x")
+    assert message.content == "1\nLost: variables of earlier calls before this one began: it fell."
+
+
 def test_output_is_cut_and_says_so():
     _, client = a_client(execution(stdout="x" * 100, text=None, truncated={"stdout": 5000}))
     message = call(tools.make_code_sandbox_tool(client, output_limit_chars=10), code="x")
     assert message.content == "xxxxxxxxxx\n[cut: 5000 characters in all]"
+    _, client = a_client(execution(stdout="", text="1", truncated={"results": 1, "text/html": 2000000}))
+    message = call(tools.make_code_sandbox_tool(client), code="x")
+    assert message.content == "1\ntoo large and left out: text/html of 2000000 characters"
 
 
 def test_terminal_runs_bash_and_shows_the_exit_code():

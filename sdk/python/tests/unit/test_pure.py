@@ -100,13 +100,18 @@ def test_a_notebook_shows_it_without_running_what_the_sandbox_says():
             {"image/svg+xml": "<svg onload='alert(1)'/>"},
             {"application/javascript": "alert(1)"},
         ],
-        truncated={"stdout": 100},
+        truncated={"stdout": 100, "results": 1, "image/png": 2000000},
     )
     bundle = execution._repr_mimebundle_()
     page = bundle["text/html"]
     assert set(bundle) == {"text/plain", "text/html"}
     assert "<script" not in page and "onerror" not in page and "onload" not in page and "\x1b" not in page
-    assert '<iframe sandbox="" ' in page and "data:image/png;base64,AAAA" in page and "100 in all" in page
+    assert (
+        '<iframe sandbox="" ' in page
+        and "data:image/png;base64,AAAA" in page
+        and "stdout was cut: 100 characters" in page
+    )
+    assert "left out: image/png of 2000000 characters" in page and "results" not in page
 
 
 def test_environment(tmp_path, monkeypatch):
@@ -127,6 +132,11 @@ def test_environment(tmp_path, monkeypatch):
     assert parse_env_file('A="x # y"\nB = z\nnothing') == {"A": "x # y", "B": "z"}
     with pytest.raises(sandbar.SandbarError, match="not an http"):
         Config.from_env(url="localhost:8787")
+    assert Config.from_env(api_key="sbk_1\r\n", environ={}).api_key == "sbk_1"
+    for key in ("a\nsecret", "sécret", "two secrets"):
+        with pytest.raises(sandbar.SandbarError) as caught:
+            Config.from_env(api_key=key, environ={})
+        assert caught.value.code == "INVALID_KEY" and key not in str(caught.value)
 
 
 def test_from_env_reads_the_process_environment(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+from .._left_out import left_out
 from .._models import Execution
 from ._tool import Answer
 
@@ -50,13 +51,15 @@ def execution_text(execution: Execution, limit: int = OUTPUT_LIMIT_CHARS) -> str
         parts.append((error.traceback or f"{error.name}: {error.value}")[-limit:])
     elif execution.text is not None:
         parts.append(_cut(execution.text, limit, execution.truncated.get("result")))
+    parts.extend(left_out(execution.truncated))
     if execution.exit_code:
         parts.append(f"exit code {execution.exit_code}")
     if not execution.ok and execution.status != "error":
         parts.append(f"status: {execution.status}")
     lost = [name for name in ("variables", "files") if getattr(execution.state, name) == "lost"]
     if lost:
-        parts.append(f"Lost: {' and '.join(lost)} of earlier calls.")
+        why = f" before this one began: {execution.state.reason}" if execution.state.reason else ""
+        parts.append(f"Lost: {' and '.join(lost)} of earlier calls{why}.")
     for item in execution.artifacts:
         parts.append(f"artifact {item.name} ({item.size} bytes, {item.mime}): {item.id}")
     for skipped in execution.artifacts_skipped:
