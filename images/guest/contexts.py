@@ -23,6 +23,7 @@ STRAGGLER_S = 0.02
 STRAGGLER_LOOKS = 50
 HANGUP_S = 0.2
 EARLY_S = 0.5
+UNHEARD_S = 0.02
 SPAWN_AGAIN_S = 0.05
 SPAWN_TRIES = 100
 
@@ -330,6 +331,9 @@ class Context:
                 self._running = None
                 if self._interrupted:
                     self._kill_leftovers()
+                    if languages.LANGUAGES[self.language].keeps_dead_children and processes.crowded():
+                        # They count as processes, and the code that would ask for them has been interrupted.
+                        self._wire.say(self._kernel, {"op": "reap"})
                 self._replacing = message.get("again") is True
                 code = message.get("exit_code")
                 status = message.get("status")
@@ -357,6 +361,8 @@ class Context:
         elif op == "error" and running is not None and self._ticket.ends(message):
             self._drain()
             self._journal.event(running, "error", **bounded_error(message))
+        elif op == "unheard" and running is not None and self._interrupted:
+            self._loop.after(UNHEARD_S, lambda: self.interrupt(running, again=False))
         elif op == "late" and message.get("stream") in self._late:
             self._late[message["stream"]].text(str(message.get("text", "")))
         elif op == "answer":

@@ -34,6 +34,8 @@ class Language:
         """While it runs; the others start again, as nothing has run in them yet."""
         self.forks = self.takes_env
         """Its kernels can come from the fork parent."""
+        self.keeps_dead_children = self.takes_env
+        """Until the code asks for them; the other runtimes reap by themselves."""
         self.answers = not script.startswith("bash/")
         """Its kernels take questions, not only code."""
         self.options = [option.replace("{script}", self.script) for option in options]

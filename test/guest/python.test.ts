@@ -357,6 +357,21 @@ Rich()`);
     }
   });
 
+  it("hears an interrupt where Python lets no exception through", async () => {
+    for (const code of [
+      "class Slow:\n    def __del__(self): sum(range(20_000))\nprint('go')\nwhile True: Slow()",
+      "import os\nos.register_at_fork(before=lambda: sum(range(200_000)))\nprint('go')\nwhile True:\n    if (child := os.fork()) == 0: os._exit(0)\n    os.waitpid(child, 0)",
+    ]) {
+      const execution = box.start(code);
+      await box.printed(execution);
+      box.send({ type: "interrupt", execution });
+      const ran = await box.finish(execution);
+      expect(ran.done.status).toBe("interrupted");
+      expect(ran.stderr).not.toContain("ignored");
+    }
+    expect((await box.run("kept")).results).toEqual([{ "text/plain": "'yes'" }]);
+  });
+
   it("takes code that begins with a byte order mark", async () => {
     expect((await box.run("\ufefflen('\ufeff')")).results).toEqual([{ "text/plain": "1" }]);
   });

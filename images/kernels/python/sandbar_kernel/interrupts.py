@@ -1,6 +1,7 @@
 """SIGINT: ends user code, never the kernel's own. It comes to the whole process group."""
 
 import signal
+import sys
 
 _signal = signal.signal
 _SIGINT = signal.SIGINT
@@ -11,6 +12,8 @@ class Interrupts:
         self._channel = channel
         self._running = False
         self._pending = False
+        self._others = sys.unraisablehook
+        sys.unraisablehook = self._on_unraisable
         self._install()
 
     def begin(self) -> None:
@@ -39,3 +42,10 @@ class Interrupts:
             self._pending = True
             return
         raise KeyboardInterrupt
+
+    def _on_unraisable(self, unraisable) -> None:
+        """Where Python lets no exception through (`__del__`, callbacks, hooks of a fork) the interrupt is lost: it has to come again."""
+        if self._running and unraisable.exc_type is KeyboardInterrupt:
+            self._channel.send({"op": "unheard"})
+        else:
+            self._others(unraisable)

@@ -23,6 +23,8 @@ _fcntl = fcntl.fcntl
 _F_DUPFD_CLOEXEC = fcntl.F_DUPFD_CLOEXEC
 _environ = os.environ
 _exit = os._exit
+_waitpid = os.waitpid
+_WNOHANG = os.WNOHANG
 _KeyboardInterrupt = KeyboardInterrupt
 _TextIOWrapper = io.TextIOWrapper
 _FileIO = io.FileIO
@@ -77,6 +79,8 @@ class Kernel:
                 self._set_env(request["env"])
             elif op == "enter":
                 self._enter(request["folder"])
+            elif op == "reap":
+                self._reap()
             elif op == "state":
                 snapshot.take(self._shell.namespace, self._shell.hidden, request, self._channel)
             reserve.keep()
@@ -223,6 +227,14 @@ class Kernel:
             self._channel.send({"op": "answer", "result": {}})
         except OSError as error:
             self._channel.send({"op": "answer", "error": str(error)})
+
+    @staticmethod
+    def _reap() -> None:
+        try:
+            while _waitpid(-1, _WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
 
     @staticmethod
     def _set_env(env: dict) -> dict:
