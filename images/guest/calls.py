@@ -96,7 +96,10 @@ def _bounded_state(result: dict) -> dict:
             }
         )
     imports = [str(name)[:200] for name in (result.get("imports") or [])[:STATE_VARIABLES]]
-    return {"variables": variables, "imports": imports, "cwd": str(result.get("cwd", ""))[:4096]}
+    total = result.get("total")
+    if not isinstance(total, int) or total < len(variables):
+        total = len(variables)
+    return {"variables": variables, "total": total, "imports": imports, "cwd": str(result.get("cwd", ""))[:4096]}
 
 
 METHODS = {"ping": ping, "state": state}

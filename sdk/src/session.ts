@@ -34,7 +34,10 @@ export interface RunOptions {
 }
 
 export interface SessionState {
+  /** The first 500. */
   variables: { name: string; type: string; repr: string; size: number | null }[];
+  /** How many variables there are. */
+  total: number;
   imports: string[];
   cwd: string;
   [field: string]: unknown;

@@ -335,6 +335,11 @@ const { sep } = await import("node:path");
     await node("let never = (() => { throw 1 })()");
     const more = (await box.call("state", { context: "node" })).result as typeof state;
     expect(more.variables.find((v) => v.name === "never")?.repr).toBe("<not readable>");
+    await node("for (let i = 0; i < 600; i++) globalThis[`many${i}`] = i");
+    const many = (await box.call("state", { context: "node" })).result as typeof state & { total: number };
+    expect(many.variables).toHaveLength(500);
+    expect(many.total).toBeGreaterThan(600);
+    await node("for (let i = 0; i < 600; i++) delete globalThis[`many${i}`]");
   });
 
   it("takes huge output and a huge value", async () => {

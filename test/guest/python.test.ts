@@ -433,6 +433,12 @@ raises, prints, exits, number, text = Raises(), Prints(), Exits(), 42, "t" * 100
     const whole = await box.call("state", { context: "python", timeout_ms: 10_000 });
     expect(reprs(whole.result)).toMatchObject({ slow: "<repr did not come in time>", last: "2", after: "1" });
     expect((await box.run("del loops, slow; after")).results).toEqual([{ "text/plain": "1" }]);
+
+    await box.run("globals().update({f'many{i}': i for i in range(600)})");
+    const many = (await box.call("state", { context: "python" })).result as typeof state & { total: number };
+    expect(many.variables).toHaveLength(500);
+    expect(many.total).toBeGreaterThan(600);
+    await box.run("for i in range(600): del globals()[f'many{i}']");
   });
 
   it("answers BUSY while code runs, and ping always", async () => {

@@ -256,6 +256,13 @@ describe("an R kernel", () => {
     expect(byName.loops?.type).toBe("active binding");
     expect(state.imports).toContain("ggplot2");
     expect(state.cwd).toBe("/session");
+    await r("for (i in 1:600) assign(paste0('many', i), i)");
+    const many = (await box.call("state", { context: "r", timeout_ms: 10_000 })).result as typeof state & {
+      total: number;
+    };
+    expect(many.variables).toHaveLength(500);
+    expect(many.total).toBeGreaterThan(600);
+    await r("rm(list = ls(pattern = '^many'))");
 
     await r(
       "a_slow <- structure(1, class = 'slow'); b_deaf <- structure(2, class = 'deaf'); z <- 3\n" +

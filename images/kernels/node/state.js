@@ -32,8 +32,10 @@ function sizeOf(value) {
 
 function snapshot(request, imports) {
   const variables = [];
-  for (const name of new Set([...lexicalNames(), ...globals()])) {
-    if (name.startsWith("__sandbar") || variables.length >= request.variables) continue;
+  const names = [...new Set([...lexicalNames(), ...globals()])].filter(
+    (name) => !name.startsWith("__sandbar"),
+  );
+  for (const name of names.slice(0, request.variables)) {
     const found = lookup(name);
     if (found === null) {
       variables.push({ name, type: "?", repr: "<not readable>", size: null });
@@ -53,7 +55,7 @@ function snapshot(request, imports) {
   try {
     cwd = process.cwd();
   } catch {}
-  return { variables, imports: [...imports], cwd };
+  return { variables, total: names.length, imports: [...imports], cwd };
 }
 
 /** What is global now is the kernel's, not the user's. */

@@ -5,7 +5,8 @@ BASE <- c("base", "methods", "datasets", "utils", "grDevices", "graphics", "stat
 OVERDUE <- "<str did not come in time>"
 
 answer_state <- function(request) {
-  names <- utils::head(ls(globalenv()), request$variables)
+  all <- ls(globalenv())
+  names <- utils::head(all, request$variables)
   without <- function(name, text, type = "?") list(name = name, type = type, repr = text, size = NULL)
   variables <- lapply(names, without, "<not read: time was up>")
   one <- function(name) {
@@ -27,5 +28,5 @@ answer_state <- function(request) {
   )
   setTimeLimit()
   imports <- setdiff(.packages(), BASE)
-  say(list(op = "answer", result = list(variables = variables, imports = I(as.character(imports)), cwd = getwd())))
+  say(list(op = "answer", result = list(variables = variables, total = length(all), imports = I(as.character(imports)), cwd = getwd())))
 }

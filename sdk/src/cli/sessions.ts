@@ -77,6 +77,8 @@ export function addSessions(program: Command): void {
         ],
         "table",
       );
+      const left = state.total - state.variables.length;
+      if (left > 0) process.stdout.write(`and ${left} more\n`);
       process.stdout.write(`cwd ${state.cwd}\nimports ${state.imports.join(", ") || "-"}\n`);
     });
 

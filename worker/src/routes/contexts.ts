@@ -1,6 +1,11 @@
 /** @module `/v1/sessions/:id/contexts` and `/state`: a session's kernels and what they hold. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { ContextRefSchema, CreateContextSchema } from "@sandbar/shared";
+import {
+  ContextRefSchema,
+  type ContextState,
+  ContextStateSchema,
+  CreateContextSchema,
+} from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
 import { type App, body, ContextBody, json, listOf, refused, secured } from "../openapi.ts";
 import { callersSession } from "./request.ts";
@@ -88,12 +93,15 @@ export function contextRoutes(app: App): void {
       summary: "Variables, imports and the working folder of a context",
       security: secured,
       request: { params: SessionParams, query: z.object({ context: ContextRefSchema.optional() }) },
-      responses: { 200: json(z.record(z.string(), z.unknown()), "The context's state"), ...refused },
+      responses: {
+        200: json(ContextStateSchema, "The first 500 variables, and how many there are"),
+        ...refused,
+      },
     }),
     async (c) => {
       const { context } = c.req.valid("query");
       const session = callersSession(c, c.req.valid("param").id);
-      return c.json(unwrap(await session.state(context ?? null)) as Record<string, unknown>, 200);
+      return c.json(unwrap(await session.state(context ?? null)) as ContextState, 200);
     },
   );
 }

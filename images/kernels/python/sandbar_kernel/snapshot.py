@@ -66,16 +66,16 @@ def take(namespace: dict, hidden, request: dict, channel) -> None:
     os.close(path)
     # One line for each step, so that a child that was killed half-way still gave the first half.
     lines = data.split(b"\n")[:-1]
-    if len(lines) < 3 or len(lines) < 3 + int(lines[2]):
+    if len(lines) < 4 or len(lines) < 4 + int(lines[3]):
         channel.send({"op": "answer", "error": "the namespace could not be read in time"})
         return
-    cwd, imports, count, *rest = lines
+    cwd, imports, total, count, *rest = lines
     named, variables = rest[: int(count)], rest[int(count) :]
     text = _OVERDUE
     for head in named[len(variables) :]:
         variables.append(b'%s,"repr":"%s"}' % (head[:-1], text.encode()))
         text = "<not read: time was up>"
-    channel.send_line(b'{"op":"answer","result":{"cwd":%s,"imports":%s,"variables":[%s]}}' % (cwd, imports, b",".join(variables)))
+    channel.send_line(b'{"op":"answer","result":{"cwd":%s,"imports":%s,"total":%s,"variables":[%s]}}' % (cwd, imports, total, b",".join(variables)))
 
 
 def _write(fd: int, namespace: dict, hidden, request: dict) -> None:
@@ -104,7 +104,9 @@ def _write(fd: int, namespace: dict, hidden, request: dict) -> None:
     items = [(name, value) for name, value in namespace.items()
              if isinstance(name, str) and not name.startswith("_") and name not in hidden]
     line(sorted({value.__name__ for _, value in items if type(value) is types.ModuleType}))
-    variables = [item for item in items if type(item[1]) is not types.ModuleType][: request["variables"]]
+    variables = [item for item in items if type(item[1]) is not types.ModuleType]
+    line(len(variables))
+    variables = variables[: request["variables"]]
     line(len(variables))
     heads = [{"name": name, "type": within(lambda: str(type(value).__name__), lambda _: "?"), "size": None} for name, value in variables]
     for head in heads:

@@ -109,9 +109,10 @@ class Context(Model):
 
 @dataclass(frozen=True)
 class State(Model):
-    """Variables (``name``, ``type``, short repr, size), imports and the working directory."""
+    """The first 500 variables (``name``, ``type``, short repr, size), how many there are, imports and the working directory."""
 
     variables: tuple[Mapping[str, Any], ...] = ()
+    total: int = 0
     imports: tuple[Any, ...] = ()
     cwd: str = ""
 
@@ -120,6 +121,7 @@ class State(Model):
         return cls(
             raw=dict(data),
             variables=tuple(data.get("variables") or ()),
+            total=data.get("total") or 0,
             imports=tuple(data.get("imports") or ()),
             cwd=data.get("cwd") or "",
         )
