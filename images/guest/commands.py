@@ -6,7 +6,6 @@ import signal
 import time
 
 import languages
-import oom
 import processes
 import spawn
 from calls import CallError
@@ -39,7 +38,7 @@ class Command:
             env = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **env}
         env = languages.environment(env, self.tag)
         argv, self.shown = _argv(params)
-        self._oom_kills = oom.kills()
+        self._oom_strikes = commands.guest.oom_strikes
         if self.size:
             spawned = spawn.on_terminal(argv, env, self.cwd, int(self.size["cols"]), int(self.size["rows"]))
         else:
@@ -150,7 +149,7 @@ class Command:
         self.exit = {
             "exit_code": None if signaled else os.WEXITSTATUS(status),
             "signal": number,
-            "oom": number == signal.SIGKILL and not self.killed and oom.kills() > self._oom_kills,
+            "oom": number == signal.SIGKILL and not self.killed and self._oom_strikes.recent(),
             "finished_at": time.time(),
         }
         self.input.close()

@@ -53,7 +53,6 @@ class Context:
         self._pipes = ()
         self._old_pipes = deque()
         self._failed_starts = 0
-        self._oom_kills = 0
         self._used = False
         """Code has run in the kernel, or in one whose state it took over."""
         self.lost = None
@@ -184,7 +183,8 @@ class Context:
         if not self._replacing:
             self.tag = os.urandom(8).hex()
             self.sessions = set()
-        self._oom_kills = oom.kills()
+        self._oom_kills = 0
+        self._late["stderr"].recent.clear()
         try:
             self._kernel = kernel = Kernel(
                 self._loop, self._guest.reaper, self._launch, self._wire.control(), self._wire.inherit(),
@@ -298,10 +298,11 @@ class Context:
     def _out_of_memory(self, number: int) -> bool:
         """Killed for it by the system, or ended by a runtime whose own limit is lower: V8 says so and aborts."""
         if number == signal.SIGKILL:
-            return oom.kills() > self._oom_kills
-        for pipe in self._pipes:
+            strikes = self._guest.oom_strikes
+            return strikes.recent() and (self._running is None or strikes.count > self._oom_kills)
+        for pipe in (*self._pipes, *self._old_pipes):
             pipe.drain()
-        return any(oom.HEAP.search(stream.recent()) for stream in self._streams[1:])
+        return any(oom.HEAP.search("".join(stream.recent)) for stream in (*self._streams[1:], self._late["stderr"]))
 
     def _let_go(self) -> None:
         if self._start_timer is not None:
@@ -360,7 +361,7 @@ class Context:
                 self._wire.go(self._kernel, self._ticket)
         elif op == "error" and running is not None and self._ticket.ends(message):
             self._drain()
-            self._journal.event(running, "error", **bounded_error(message))
+            self._journal.event(running, "error", **bounded_error(running, message))
         elif op == "unheard" and running is not None and self._interrupted:
             self._loop.after(UNHEARD_S, lambda: self.interrupt(running, again=False))
         elif op == "late" and message.get("stream") in self._late:
@@ -403,7 +404,7 @@ class Context:
         self._interrupted = False
         self._used = True
         execution.loss = self._loss()
-        self._oom_kills = oom.kills()
+        self._oom_kills = self._guest.oom_strikes.count
         self._guest.fork_parent.execution_began()
         sinks = tuple(StreamText(self._journal, execution, stream) for stream in ("stdout", "stderr"))
         fresh_pipes = self._wire.fresh_pipes
@@ -457,9 +458,11 @@ class Context:
             totals["left_out"] = execution.left_out
         if execution.result_length:
             totals["result"] = execution.result_length
+        totals.update(execution.error_lengths)
         found = artifacts.ARTIFACTS.found()
         self._journal.end(execution, status=status, exit_code=exit_code, exit=exit, totals=totals, **found, **execution.loss, **more)
         self._wire.ended()
+        self._guest.oom_strikes.look()
 
     def _end_unstarted(self, execution: Execution, status: str, exit, **more) -> None:
         totals = {"stdout": 0, "stderr": 0, "results_dropped": 0}

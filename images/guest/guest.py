@@ -30,6 +30,7 @@ class Guest:
         self.loop = Loop()
         self.socket_path = socket_path
         self.reaper = Reaper()
+        self.oom_strikes = oom.Strikes()
         self.link = Link(self.loop, socket_path, self._hello, self._on_welcome, self._on_message)
         self.journal = Journal(self.link.send, self.link.send_soon, self._release_all)
         self.contexts = {}

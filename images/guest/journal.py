@@ -8,7 +8,7 @@ from wire_json import dumps, encode, quote
 
 class Execution:
     __slots__ = ("id", "context", "request", "seq", "kept", "ended", "flowing", "head", "results", "mime_left",
-                 "dropped", "left_out", "result_length", "loss")
+                 "dropped", "left_out", "result_length", "error_lengths", "loss")
 
     def __init__(self, context, request: dict) -> None:
         self.id = request["execution"]
@@ -27,6 +27,8 @@ class Execution:
         """MIME types of values that were left out, and how long the longest was."""
         self.result_length = 0
         """Of the longest text that was cut."""
+        self.error_lengths = {}
+        """Of an error's value (`error`) and traceback, if they were cut."""
         self.loss = {}
 
 

@@ -27,7 +27,7 @@ class StreamText:
     """One stream of one execution."""
 
     late = False
-    __slots__ = ("_journal", "_execution", "_name", "_decode", "_parts", "_pending", "_left", "_recent", "total")
+    __slots__ = ("_journal", "_execution", "_name", "_decode", "_parts", "_pending", "_left", "recent", "total")
 
     def __init__(self, journal: Journal, execution: Execution, name: str) -> None:
         self._journal = journal
@@ -37,7 +37,8 @@ class StreamText:
         self._parts = []
         self._pending = 0
         self._left = int(execution.request.get("stream_limit", 4 * 1024 * 1024))
-        self._recent = deque(maxlen=RECENT_READS)
+        self.recent = deque(maxlen=RECENT_READS)
+        """The last of what came, whether there was room for it or not."""
         self.total = 0
 
     def feed(self, data: bytes) -> None:
@@ -48,10 +49,6 @@ class StreamText:
     def finish(self) -> None:
         self._take(self._decode(b"", True))
         self.flush()
-
-    def recent(self) -> str:
-        """The last of what came, whether there was room for it or not."""
-        return "".join(self._recent)
 
     def flush(self) -> None:
         if not self._pending:
@@ -66,7 +63,7 @@ class StreamText:
     def _take(self, text: str) -> None:
         if not text:
             return
-        self._recent.append(text)
+        self.recent.append(text)
         self.total += utf16_length(text)
         if self._left <= 0:
             return
@@ -82,7 +79,7 @@ class StreamText:
 class LateText:
     """Output that came after its execution ended, or outside any: worth a look, not worth a flood."""
 
-    __slots__ = ("_send", "_context", "_name", "_decode", "_budget", "_since")
+    __slots__ = ("_send", "_context", "_name", "_decode", "_budget", "_since", "recent")
     late = True
 
     def __init__(self, send, context: str, name: str) -> None:
@@ -92,11 +89,13 @@ class LateText:
         self._context = context
         self._name = name
         self._decode = _decoder("replace").decode
+        self.recent = deque(maxlen=RECENT_READS)
 
     def feed(self, data: bytes) -> None:
         self.text(self._decode(data))
 
     def text(self, text: str) -> None:
+        self.recent.append(text)
         now = time.monotonic()
         self._budget = min(limits.LATE_BURST, self._budget + (now - self._since) * limits.LATE_PER_S)
         self._since = now

@@ -64,13 +64,19 @@ def _left_out(execution, mime: str, length: int) -> None:
         known[mime] = max(known.get(mime, 0), length)
 
 
-def bounded_error(message: dict) -> dict:
+def bounded_error(execution, message: dict) -> dict:
+    value = str(message.get("value", ""))
     traceback = str(message.get("traceback", ""))
+    lengths = message.get("lengths")
+    lengths = lengths if isinstance(lengths, dict) else {}
+    for field, text, limit in (("error", value, limits.ERROR_VALUE), ("traceback", traceback, limits.ERROR_TRACEBACK)):
+        if len(text) > limit or field in lengths:
+            execution.error_lengths[field] = max(utf16_length(text), _count(lengths.get(field)))
     if len(traceback) > limits.ERROR_TRACEBACK:
         half = limits.ERROR_TRACEBACK // 2
         traceback = traceback[:half] + "\n…\n" + traceback[-half:]
     return {
         "name": str(message.get("name", "Error"))[: limits.ERROR_NAME],
-        "value": str(message.get("value", ""))[: limits.ERROR_VALUE],
+        "value": value[: limits.ERROR_VALUE],
         "traceback": traceback,
     }

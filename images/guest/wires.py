@@ -97,7 +97,7 @@ class SharedStdinWire(PassedPipesWire):
     def __init__(self) -> None:
         self._stdin = _memory_file("")
         self._alarm = self._alarm_r = -1
-        self._runs = 0
+        self._runs = self._interrupts = 0
         self._named = NamedPipes()
 
     def control(self):
@@ -105,7 +105,7 @@ class SharedStdinWire(PassedPipesWire):
         self._close_alarm()
         self._alarm_r, self._alarm = os.pipe()
         os.set_blocking(self._alarm, False)
-        self._runs = 0
+        self._runs = self._interrupts = 0
         return socket.socketpair()
 
     def inherit(self) -> "dict[int, int]":
@@ -128,6 +128,7 @@ class SharedStdinWire(PassedPipesWire):
         os.lseek(self._stdin, 0, os.SEEK_SET)
         message = run_message(execution, ticket)
         message["stdin_given"] = stdin is not None
+        message["interrupts"] = self._interrupts
         self._runs += 1
         pipes = kernel.stdout, kernel.stderr
         if self.fresh_pipes:
@@ -143,6 +144,7 @@ class SharedStdinWire(PassedPipesWire):
         self._named.forget()
 
     def interrupted(self) -> None:
+        self._interrupts += 1
         try:
             os.write(self._alarm, b"%d\n" % self._runs)
         except OSError:

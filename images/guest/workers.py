@@ -1,11 +1,13 @@
 """Threads for what may block: a bounded number, more wait; what they say reaches the loop's thread through a pipe."""
 
+import errno
 import os
 import threading
 from collections import deque
 
 from calls import CallError
 from paths import refusal
+from shortage import shortage
 
 
 class Mailbox:
@@ -51,7 +53,8 @@ class Workers:
         try:
             thread.start()
         except RuntimeError:
-            reply(error="the sandbox has no processes left under its limit", code="LIMIT_EXCEEDED")
+            missing = shortage(OSError(errno.EAGAIN, "")) or {}
+            reply(error=missing.get("detail", "no thread could be started"), code=missing.get("code", "PROCESS_LIMIT"))
             return
         self._running += 1
 

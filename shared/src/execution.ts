@@ -66,6 +66,9 @@ export const TotalsSchema = z.object({
   left_out: z.record(z.string().max(128), z.number().int().nonnegative()).optional(),
   /** Length of the longest text value that was cut. */
   result: z.number().int().nonnegative().optional(),
+  /** Length of an error's value and traceback that were cut. */
+  error: z.number().int().nonnegative().optional(),
+  traceback: z.number().int().nonnegative().optional(),
 });
 
 /** How an execution ended, in the daemon's judgement. */
@@ -101,7 +104,7 @@ export const ExecutionSchema = z.object({
   truncated: z
     .record(z.string(), z.number())
     .describe(
-      "What was cut, and how long it was: stdout, stderr, result (the longest text of a value), traceback. " +
+      "What was cut, and how long it was: stdout, stderr, result (the longest text of a value), error (its value), traceback. " +
         "A MIME type names values that were left out, since half of one is worth nothing; results counts them.",
     ),
   artifacts: z.array(ArtifactSchema),

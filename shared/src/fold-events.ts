@@ -56,11 +56,12 @@ export function foldEvents(
     const total = Math.max(seen[stream], outcome?.totals?.[stream] ?? 0);
     if (total > folded[stream].length) folded.truncated[stream] = total;
   }
-  const { results_dropped = 0, left_out = {}, result } = outcome?.totals ?? {};
+  const { results_dropped = 0, left_out = {}, result, error, traceback } = outcome?.totals ?? {};
   if (results_dropped) folded.truncated.results = (folded.truncated.results ?? 0) + results_dropped;
   for (const [mime, length] of Object.entries(left_out))
     if (mime.includes("/")) raise(folded.truncated, mime, length);
-  if (result) raise(folded.truncated, "result", result);
+  for (const [field, length] of Object.entries({ result, error, traceback }))
+    if (length) raise(folded.truncated, field, length);
   return folded;
 }
 
@@ -85,6 +86,7 @@ function raise(truncated: Record<string, number>, field: string, length: number)
 }
 
 function capError(error: ExecutionError, caps: OutputCaps, folded: Folded): ExecutionError {
+  if (error.value.length > caps.traceback) folded.truncated.error = error.value.length;
   if (error.traceback.length > caps.traceback) folded.truncated.traceback = error.traceback.length;
   return {
     name: cut(error.name, 256),

@@ -130,6 +130,25 @@ describe("an interrupt", () => {
     await run("bash", "pkill -x sleep; rm /tmp/now");
     await run("python", "old.kill(); old.wait()");
   });
+
+  it.each(LANGUAGES)("that comes as its cell begins never ends the next one (%s)", async (language) => {
+    const box = boxes[language];
+    const wait = {
+      python: "import asyncio; await asyncio.sleep(60)",
+      bash: "sleep 60",
+      node: "await new Promise(() => setTimeout(() => {}, 60_000))",
+      r: "Sys.sleep(60)",
+    }[language];
+    const place = { language, context: `begins-${language}` };
+    for (let round = 0; round < 15; round++) {
+      const execution = box.start(wait, place);
+      await box.until(() => box.eventsOf(execution).length);
+      box.send({ type: "interrupt", execution });
+      expect((await box.finish(execution)).done.status).toBe("interrupted");
+      expect(await box.run(SAY[language]("fine"), place)).toMatchObject({ stdout: "fine\n", error: null });
+    }
+    box.send({ type: "context.close", context: place.context });
+  });
 });
 
 describe("output", () => {

@@ -154,6 +154,14 @@ describe("a kernel that dies", () => {
     expect(child.results).toEqual([{ "text/plain": "-9" }]);
     const own = await box.run("import os; os.kill(os.getpid(), 9)");
     expect(own.done.exit).toMatchObject({ signal: 9, oom: false });
+    // No execution says what became of other contexts: whoever dies long after the killer was here was not its victim.
+    await box.run("1");
+    await box.run("python3 -c 'x = []\nwhile True: x.append(bytearray(10_000_000))'", { language: "bash" });
+    await box.run("sleep 1", { language: "bash" });
+    const mark = box.messages.length;
+    await box.run("kill -9 -1", { language: "bash" });
+    await box.message("context", ({ context, lost }) => context === "python" && lost !== null, mark);
+    expect((await box.run("1")).done.lost?.exit).toMatchObject({ signal: 9, oom: false });
   });
 
   it("is killed although it swallows the interrupt, ignores it, or stops itself", async () => {

@@ -229,6 +229,13 @@ const { sep } = await import("node:path");
     await node("const a = 10");
   });
 
+  it("cuts an error that is too long, and says how long it was", async () => {
+    const ran = await node("throw new Error('x'.repeat(20_000_000))");
+    expect(ran.error?.value.length).toBeLessThan(20_000);
+    expect(ran.done.totals.error).toBe(20_000_000);
+    expect(ran.done.totals.traceback).toBeGreaterThan(20_000_000);
+  });
+
   it("says that it ran out of heap, which is not a crash", async () => {
     const env = { NODE_OPTIONS: "--max-old-space-size=32" };
     box.send({ type: "context.open", context: "small", language: "node", env });
@@ -237,6 +244,11 @@ const { sep } = await import("node:path");
       const ran = await node(hungry, { context: "small", stream_limit: 1000 });
       expect(ran.done).toMatchObject({ status: "died", exit: { signal: 6, oom: true } });
     }
+    const later = "setTimeout(() => { const kept = []; for (;;) kept.push(new Array(1e4).fill({})) }, 50); 0";
+    const mark = box.messages.length;
+    await node(later, { context: "small" });
+    const lost = await box.message("context", (m) => m.context === "small" && m.lost !== null, mark);
+    expect(lost.lost?.exit).toMatchObject({ signal: 6, oom: true });
     const own = await node("process.stderr.write('heap out of memory\\n'); process.abort()", {
       context: "small",
     });

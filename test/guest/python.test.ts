@@ -305,6 +305,13 @@ Rich()`);
     expect(ran.events.every((e) => e.type !== "stdout" || e.text.length <= 32 * 1024)).toBe(true);
   });
 
+  it("cuts an error that is too long, and says how long it was", async () => {
+    const ran = await box.run("raise ValueError('é' * 3_000_000)");
+    expect(ran.error?.value.length).toBeLessThan(20_000);
+    expect(ran.done.totals.error).toBe(3_000_000);
+    expect(ran.done.totals.traceback).toBeGreaterThan(3_000_000);
+  });
+
   it("interrupts and keeps the variables", async () => {
     const execution = box.start("kept = 'yes'\nimport time\nprint('go')\ntime.sleep(60)");
     await box.printed(execution);
@@ -433,6 +440,15 @@ raises, prints, exits, number, text = Raises(), Prints(), Exits(), 42, "t" * 100
     const whole = await box.call("state", { context: "python", timeout_ms: 10_000 });
     expect(reprs(whole.result)).toMatchObject({ slow: "<repr did not come in time>", last: "2", after: "1" });
     expect((await box.run("del loops, slow; after")).results).toEqual([{ "text/plain": "1" }]);
+
+    await box.run("class Ends:\n    def __repr__(self): import os; os._exit(0)\nloops, beyond = Ends(), 3");
+    const ended = await box.call("state", { context: "python" });
+    expect(reprs(ended.result)).toMatchObject({
+      after: "1",
+      loops: "<repr ended the process that asked for it>",
+      beyond: "<not read>",
+    });
+    await box.run("del loops, beyond");
 
     await box.run("globals().update({f'many{i}': i for i in range(600)})");
     const many = (await box.call("state", { context: "python" })).result as typeof state & { total: number };

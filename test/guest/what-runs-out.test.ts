@@ -103,6 +103,10 @@ describe("processes, disk and memory that code has used up", () => {
     expect(full.error?.name).toBe("BlockingIOError");
     const state = await box.call("state", { context: "python" });
     expect(state).toMatchObject({ code: "PROCESS_LIMIT", error: expect.stringMatching(/limits\.pids/) });
+    expect(await box.call("fs.list", { path: "/session" })).toMatchObject({
+      code: "PROCESS_LIMIT",
+      error: expect.stringMatching(/18 of 18 processes/),
+    });
     const other = await box.run("1", { context: "other" });
     expect(other.done).toMatchObject({ status: "died", shortage: { code: "PROCESS_LIMIT" } });
     expect(other.done.shortage?.detail).toMatch(/18 of 18 processes.*limits\.pids/);

@@ -5,6 +5,9 @@ const inspector = require("node:inspector");
 const vm = require("node:vm");
 
 const { kill } = process;
+const { wait } = Atomics;
+const nap = new Int32Array(new SharedArrayBuffer(4));
+const STALE_MS = 200;
 const session = new inspector.Session();
 session.connect();
 
@@ -53,8 +56,16 @@ function leaveIfBroken() {
   if (error?.message.includes("Cannot find context")) kill(process.pid, "SIGKILL");
 }
 
+let heard = 0;
+/** A SIGINT has ended code, or found none to end. */
+const hear = () => heard++;
+
 let pending;
 function begin() {
+  if (pending === null) {
+    wait(nap, 0, 0, STALE_MS);
+    return;
+  }
   const { expression, settle } = pending;
   session.post("Runtime.evaluate", { expression, replMode: true, userGesture: false }, (error, result) => {
     // SIGINT, or the watcher, ended the code.
@@ -72,6 +83,19 @@ function begin() {
 }
 const script = new vm.Script("globalThis.__sandbar_begin()");
 Object.defineProperty(globalThis, "__sandbar_begin", { value: begin, enumerable: false });
+
+/** A SIGINT that comes just as `vm` stops watching for it ends what `vm` runs next. So if one was sent that nobody heard, that is this. */
+function absorbStale(sent) {
+  if (sent > heard) {
+    pending = null;
+    try {
+      script.runInThisContext({ breakOnSigint: true });
+    } catch {
+      // It was one.
+    }
+  }
+  heard = sent;
+}
 
 /** Runs what is synchronous at once, interruptible by SIGINT; the promise is for what is not. */
 function evaluate(expression) {
@@ -91,8 +115,10 @@ function evaluate(expression) {
       if (early !== null) resolve(early);
     } catch (error) {
       // Also when the code came to an end of its own because the signal ended what it waited for.
-      if (error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED") resolve({ interrupted: true });
-      else reject(error);
+      if (error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED") {
+        hear();
+        resolve({ interrupted: true });
+      } else reject(error);
     }
   });
 }
@@ -109,4 +135,4 @@ function lookup(name) {
   return { kind: className ?? subtype ?? type, value: grab(answer.result) };
 }
 
-module.exports = { evaluate, lexicalNames, lookup, Thrown };
+module.exports = { absorbStale, evaluate, hear, lexicalNames, lookup, Thrown };

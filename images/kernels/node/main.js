@@ -6,13 +6,13 @@ const fs = require("node:fs");
 const { createRequire } = require("node:module");
 const path = require("node:path");
 const { send, sendAndWait, listen: takeRequests } = require("./channel.js");
-const { evaluate, Thrown } = require("./evaluate.js");
+const { absorbStale, evaluate, hear, Thrown } = require("./evaluate.js");
 const { rewriteImports } = require("./imports.js");
 const interrupts = require("./interrupts.js");
 const outputs = require("./outputs.js");
 const pipes = require("./pipes.js");
 const state = require("./state.js");
-const { bundle, describe, fitting } = require("./values.js");
+const { bounded, bundle, describe, fitting } = require("./values.js");
 
 class Exit {
   constructor(code) {
@@ -117,7 +117,10 @@ function onUncaught(error) {
   else current.uncaught.push(error);
 }
 
-const onInterrupt = () => current?.finish({ interrupted: true });
+const onInterrupt = () => {
+  hear();
+  current?.finish({ interrupted: true });
+};
 function listen(event, listener) {
   if (!process.listeners(event).includes(listener)) process.on(event, listener);
 }
@@ -151,6 +154,7 @@ async function run({ token, ...request }) {
     send({ op: "done", token, status: "error", exit_code: null });
     return;
   }
+  absorbStale(request.interrupts);
   outputs.refresh();
   process.exitCode = undefined;
   const saved = setEnv(request.env);
@@ -170,6 +174,8 @@ async function run({ token, ...request }) {
   });
   interrupts.end();
   listen("SIGINT", onInterrupt);
+  // One turn of the loop: a signal that is still on its way to us is this execution's.
+  if (result.interrupted) for (let i = 0; i < 2; i++) await new Promise(setImmediate);
   outputs.flush();
   let status = "ok";
   let exitCode = null;
@@ -200,7 +206,7 @@ async function run({ token, ...request }) {
     // Code that does not parse has no frame of its own; JSON.parse and its like do.
     if (result.position && !/\bcell-\d+\.js\b/.test(described.traceback))
       described.traceback = `${result.position}\n${described.name}: ${described.value}`;
-    send({ op: "error", token, ...described });
+    send({ op: "error", token, ...bounded(described) });
   }
   restoreEnv(saved);
   current = null;

@@ -72,6 +72,18 @@ function describe(error) {
   return { name, value, traceback: ownFrames(stack) };
 }
 
+const ERROR_CHARS = 1_000_000;
+
+/** What the guest cuts anyway, at a length that fits its lines. */
+function bounded({ name, value, traceback }) {
+  const lengths = {};
+  if (value.length > ERROR_CHARS) lengths.error = value.length;
+  if (traceback.length > ERROR_CHARS) lengths.traceback = traceback.length;
+  const half = ERROR_CHARS / 2;
+  const ends = lengths.traceback ? traceback.slice(0, half) + traceback.slice(-half) : traceback;
+  return { name, value: value.slice(0, ERROR_CHARS), traceback: ends, lengths };
+}
+
 function ownFrames(stack) {
   const lines = stack.split("\n");
   const end = lines.findIndex((line) => /^\s+at .*(node:inspector|\/kernels\/node\/)/.test(line));
@@ -80,4 +92,4 @@ function ownFrames(stack) {
     .join("\n");
 }
 
-module.exports = { bundle, describe, fitting };
+module.exports = { bounded, bundle, describe, fitting };

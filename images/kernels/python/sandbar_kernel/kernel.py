@@ -11,6 +11,7 @@ from . import reserve, snapshot
 from .bundles import Bundles
 from .channel import Channel
 from .figures import Figures
+from .imports import Imports
 from .interrupts import Interrupts
 from .streams import Owners, Stream, flush, flush_c
 
@@ -42,6 +43,22 @@ _NO_FILES = (
 )
 
 
+_ERROR_CHARS = 200_000
+
+
+def _bounded(error: dict) -> dict:
+    """What the guest cuts anyway, at a length that fits its lines whatever the characters are."""
+    lengths = {}
+    value, traceback = error["value"], error["traceback"]
+    if len(value) > _ERROR_CHARS:
+        lengths["error"] = len(value)
+        value = value[:_ERROR_CHARS]
+    if len(traceback) > _ERROR_CHARS:
+        lengths["traceback"] = len(traceback)
+        traceback = traceback[: _ERROR_CHARS // 2] + traceback[-_ERROR_CHARS // 2 :]
+    return {**error, "value": value, "traceback": traceback, "lengths": lengths}
+
+
 def _no_input(prompt="") -> str:
     raise EOFError("input() has nothing to read: this execution was given no `stdin`")
 
@@ -62,6 +79,7 @@ class Kernel:
             warnings.simplefilter("ignore")
             self._shell = self._make_shell()
         self._builtins = dict(_vars)
+        self._imports = Imports()
         self._imported = []
         warnings.filterwarnings("ignore", message="To exit: use 'exit'")
 
@@ -130,7 +148,9 @@ class Kernel:
             _exit(0)
         self._restore_env(saved)
         self._bundles.end()
-        messages = [] if error is None else [{"op": "error", **error}]
+        if status == "interrupted":
+            self._imports.drop_halves()
+        messages = [] if error is None else [{"op": "error", **_bounded(error)}]
         done = {"op": "done", "status": status}
         if exit_code is not None:
             done["exit_code"] = exit_code

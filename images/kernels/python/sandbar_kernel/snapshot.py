@@ -23,6 +23,7 @@ _sigmask = signal.pthread_sigmask
 _SIGALRM = signal.SIGALRM
 _SIG_UNBLOCK = signal.SIG_UNBLOCK
 _OVERDUE = "<repr did not come in time>"
+_ENDED = "<repr ended the process that asked for it>"
 _CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, bytearray)
 
 
@@ -53,9 +54,10 @@ def take(namespace: dict, hidden, request: dict, channel) -> None:
         finally:
             _exit(0)
     channel.send({"op": "child", "pid": pid})
+    status = 0
     while True:
         try:
-            _waitpid(pid, 0)
+            _, status = _waitpid(pid, 0)
             break
         except InterruptedError:
             continue
@@ -71,10 +73,12 @@ def take(namespace: dict, hidden, request: dict, channel) -> None:
         return
     cwd, imports, total, count, *rest = lines
     named, variables = rest[: int(count)], rest[int(count) :]
-    text = _OVERDUE
+    # The guest kills a child that takes too long.
+    late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    text = _OVERDUE if late else _ENDED
     for head in named[len(variables) :]:
         variables.append(b'%s,"repr":"%s"}' % (head[:-1], text.encode()))
-        text = "<not read: time was up>"
+        text = "<not read: time was up>" if late else "<not read>"
     channel.send_line(b'{"op":"answer","result":{"cwd":%s,"imports":%s,"total":%s,"variables":[%s]}}' % (cwd, imports, total, b",".join(variables)))
 
 
