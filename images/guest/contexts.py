@@ -79,7 +79,10 @@ class Context:
         return self.state == "ready" and self._running is None and self._asking is None and not self._queue
 
     def interrupt(self, execution: Execution, again: bool = True) -> None:
-        if execution is self._running:
+        early = self._handed_over + self._wire.uninterruptible_s - time.monotonic()
+        if execution is self._running and early > 0:
+            self._loop.after(early, lambda: self.interrupt(execution, again))
+        elif execution is self._running:
             self._interrupted = True
             processes.signal_group(self._kernel.pid, signal.SIGINT)
             self._wire.interrupted()

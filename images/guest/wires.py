@@ -42,6 +42,8 @@ class PassedPipesWire:
 
     fresh_pipes = True
     repeat_interrupt_s = 0.0
+    uninterruptible_s = 0.0
+    """So long after it was given code an interrupt may end the kernel itself."""
 
     def control(self):
         """Our end of the control channel, and the one that becomes the kernel's descriptor 3."""
@@ -93,6 +95,8 @@ class SharedStdinWire(PassedPipesWire):
     """
 
     fresh_pipes = False
+    # Node's `vm` leaves SIGINT to the system for a moment, before it begins to watch for it.
+    uninterruptible_s = 0.03
 
     def __init__(self) -> None:
         self._stdin = _memory_file("")
@@ -170,6 +174,7 @@ class FileWire(SharedStdinWire):
 
     # R's system() ignores SIGINT while its child dies of it, and would go on with the next expression.
     repeat_interrupt_s = 0.1
+    uninterruptible_s = 0.0
 
     def __init__(self) -> None:
         super().__init__()

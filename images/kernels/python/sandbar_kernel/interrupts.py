@@ -45,7 +45,15 @@ class Interrupts:
 
     def _on_unraisable(self, unraisable) -> None:
         """Where Python lets no exception through (`__del__`, callbacks, hooks of a fork) the interrupt is lost: it has to come again."""
-        if self._running and unraisable.exc_type is KeyboardInterrupt:
-            self._channel.send({"op": "unheard"})
-        else:
-            self._others(unraisable)
+        # One that comes now would be lost too.
+        self._channel.sending += 1
+        try:
+            if self._running and unraisable.exc_type is KeyboardInterrupt:
+                self._pending = True
+            else:
+                self._others(unraisable)
+            while self._pending:
+                self._pending = False
+                self._channel.send({"op": "unheard"})
+        finally:
+            self._channel.sending -= 1
