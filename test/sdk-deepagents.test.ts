@@ -1,10 +1,11 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { Sandbar } from "@sandbar/sdk";
+import { Sandbar, Session } from "@sandbar/sdk";
 import { SandbarSandbox } from "@sandbar/sdk/deepagents";
+import { newId } from "@sandbar/shared";
 import { createDeepAgent, isSandboxBackend } from "deepagents";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ScriptedModel } from "./fixtures/langgraph/scripted-model.ts";
-import { Stack } from "./fixtures/stack.ts";
+import { eventually, Stack } from "./fixtures/stack.ts";
 
 describe("the deepagents backend on the real product", () => {
   let stack: Stack;
@@ -30,6 +31,40 @@ describe("the deepagents backend on the real product", () => {
     await expect(keyed.execute("true")).rejects.toMatchObject({ code: "COMMAND_FAILED" });
     await expect(elsewhere.execute("true")).rejects.toMatchObject({ code: "COMMAND_FAILED" });
     expect(elsewhere.isRunning).toBe(false);
+  });
+
+  it("is not running once its session ended without it: container died, host lost, or nobody knows it", async () => {
+    const own = await Stack.start();
+    try {
+      const client = new Sandbar({ url: own.url, apiKey: own.key });
+      const busy = async () => {
+        const sandbox = await SandbarSandbox.create({ client });
+        const running = sandbox.execute("touch began; sleep 600");
+        await eventually("the command runs", 10_000, async () => {
+          const [file] = await sandbox.downloadFiles(["/session/began"]);
+          return file!.error === null;
+        });
+        return { sandbox, running };
+      };
+      const killed = await busy();
+      await (await own.containerOf(killed.sandbox.id)).kill();
+      expect(await killed.running).toMatchObject({ exitCode: 137 });
+      expect(killed.sandbox.isRunning).toBe(false);
+
+      const unknown = new SandbarSandbox(
+        new Session(client.http, { ...killed.sandbox.session.info, status: "ready", id: newId("ses") }),
+      );
+      expect(unknown.isRunning).toBe(true);
+      await expect(unknown.downloadFiles(["/session/began"])).rejects.toThrow("No such session");
+      expect(unknown.isRunning).toBe(false);
+
+      const abandoned = await busy();
+      await client.hosts.remove(own.hostId);
+      expect(await abandoned.running).toMatchObject({ exitCode: null });
+      expect(abandoned.sandbox.isRunning).toBe(false);
+    } finally {
+      await own.close();
+    }
   });
 
   it("begins with the files it was created with, or not at all", async () => {

@@ -14,6 +14,7 @@ import { quote } from "../quote.ts";
 import type { Session } from "../session.ts";
 import { fileError } from "./file-error.ts";
 import { OutputCollector } from "./output-collector.ts";
+import { endedWithSession, saysSessionEnded } from "./session-end.ts";
 import { Shells } from "./shells.ts";
 
 export interface SandbarSandboxOptions {
@@ -108,6 +109,7 @@ export class SandbarSandbox extends BaseSandbox {
           onStderr: (text) => output.add("stderr", text),
         }),
       );
+      if (endedWithSession(execution)) this.#ended = true;
       return output.response(execution, timeoutS);
     } catch (error) {
       this.#notice(error);
@@ -183,8 +185,7 @@ export class SandbarSandbox extends BaseSandbox {
   }
 
   #notice(error: unknown): void {
-    if (!(error instanceof SandbarError)) return;
-    if (error.code === "SESSION_ENDED" || error.code === "SESSION_STOPPED") this.#ended = true;
+    if (saysSessionEnded(error)) this.#ended = true;
   }
 
   async #orCode<T>(path: string, work: () => Promise<T>) {
