@@ -87,6 +87,43 @@ describe("the deepagents backend on the real product", () => {
     expect(await live()).toHaveLength(before.length);
   });
 
+  it("gives its initial files to a session that is new, and leaves one in use as it is", async () => {
+    const key = crypto.randomUUID();
+    const fromKey = (text: string) =>
+      SandbarSandbox.fromKey(key, { client, initialFiles: { "a.txt": text, "b.txt": text } });
+    const first = await fromKey("first");
+    await first.execute("echo changed > a.txt; rm b.txt");
+    const again = await fromKey("again");
+    expect(again.id).toBe(first.id);
+    expect((await again.execute("ls *.txt; cat a.txt")).output).toBe("a.txt\nchanged\n");
+    await again.close();
+    const anew = await fromKey("anew");
+    expect((await anew.execute("cat a.txt b.txt")).output).toBe("anewanew");
+
+    await anew.close();
+    const wrong = { "a.txt": "x", "/proc/none": "" };
+    await expect(SandbarSandbox.fromKey(key, { client, initialFiles: wrong })).rejects.toThrow("/proc/none");
+    expect((await (await fromKey("whole")).execute("cat a.txt b.txt")).output).toBe("wholewhole");
+  });
+
+  it("gives them, too, when the answer that made the session was lost on its way", async () => {
+    let cut = true;
+    const lossy = new Sandbar({
+      url: stack.url,
+      apiKey: stack.key,
+      fetch: async (input, init) => {
+        const answer = await fetch(input, init);
+        if (!cut) return answer;
+        cut = false;
+        await answer.body?.cancel();
+        throw new TypeError("fetch failed");
+      },
+    });
+    const initialFiles = { "a.txt": "there" };
+    const made = await SandbarSandbox.fromKey(crypto.randomUUID(), { client: lossy, initialFiles });
+    expect((await made.execute("cat a.txt")).output).toBe("there");
+  });
+
   it("runs each command in a fresh shell, with both streams and the exit code", async () => {
     expect(await sandbox.execute("echo out; echo err >&2; exit 3")).toEqual({
       output: expect.stringMatching(/^(out\nerr|err\nout)\n$/),
