@@ -1,6 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { mountsBelow } from "@sandbar/agent-host/src/host-traces.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { docker, eventually, Stack } from "./fixtures/stack.ts";
 
@@ -99,6 +100,34 @@ describe("promise 6: hosts come and go", () => {
     } finally {
       rmSync(images, { recursive: true, force: true });
     }
+  });
+
+  it("joins again only when it was removed, and then as a new host that finds nothing of the old one", async () => {
+    stack = await Stack.start();
+    const client = stack.client();
+    const volumes = [{ name: "kept", path: "/v" }];
+    const { id } = await client.create({ key: "k", volumes });
+    await client.run(id, "open('/v/a', 'w').write('old')");
+    const old = stack.hostId;
+    await expect(stack.join()).rejects.toThrow(`belongs to ${old}`);
+    expect(stack.hostId).toBe(old);
+    expect((await client.run(id, "open('/v/a').read()")).text).toBe("'old'");
+
+    await client.ok("DELETE", `/v1/hosts/${old}`);
+    expect(await stack.agentEnded()).toBe(4);
+    expect(await stack.containers()).toHaveLength(1);
+    await stack.join();
+    expect(stack.hostId).not.toBe(old);
+    const label = [`sandbar.host=${old}`];
+    expect(await docker.listContainers({ all: true, filters: { label } })).toEqual([]);
+    expect(mountsBelow(stack.home)).toEqual([]);
+    await stack.startAgent();
+    await client.ok("DELETE", "/v1/volumes/kept");
+    const anew = await client.create({ key: "k", volumes });
+    expect(anew.id).not.toBe(id);
+    expect((await client.run(anew.id, "import os; os.path.exists('/v/a')")).text).toBe("False");
+    const aside = join(stack.home, `volumes/${old}.removed`);
+    expect(readdirSync(aside, { recursive: true }).join()).toContain("kept");
   });
 
   it("never touches a container that is not its own", async () => {

@@ -1,7 +1,7 @@
 /** `npm start` and `npm run down` as a user meets them: from npm itself, in a terminal's process group, with real kills. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mountsBelow } from "@sandbar/agent-host/src/host-traces.ts";
@@ -124,7 +124,10 @@ describe("npm start", () => {
   const parentOf = (pid: number) =>
     Number(/^PPid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]);
   const controlPlane = () => parentOf(workerd());
-  const labelled = (label: string) => ({ all: true, filters: { label: [`${label}=${hostId()}`] } });
+  const labelled = (label: string, host = hostId()) => ({
+    all: true,
+    filters: { label: [`${label}=${host}`] },
+  });
   const containers = () => docker.listContainers(labelled("sandbar.host"));
   const networks = () => docker.listNetworks(labelled("sandbar.network"));
 
@@ -257,6 +260,45 @@ describe("npm start", () => {
       await markIsKept();
     }
   }, 120_000);
+
+  it("serves on without its host when that is removed, and joins as a new one at the next start, each time", async () => {
+    const seen = new Set<string>();
+    for (const and of ["is started again", "is taken down first", "has not heard of it"]) {
+      const old = hostId();
+      seen.add(old);
+      expect(await containers()).not.toEqual([]);
+      const daemon = agentHost();
+      const deaf = and === "has not heard of it";
+      if (deaf) process.kill(daemon, "SIGSTOP");
+      await client.ok("DELETE", `/v1/hosts/${old}`);
+      if (!deaf) await product!.says(/agent-host ended: this host was removed; .* the next start joins .*\n/);
+      expect(await client.ok("GET", "/v1/hosts")).toMatchObject({ data: [] });
+      expect(await client.ok("GET", `/v1/sessions/${session}`)).toMatchObject({ status: "lost" });
+      product!.ctrlC();
+      await product!.says(/stopping;/);
+      if (deaf) process.kill(daemon, "SIGKILL");
+      expect(await product!.ended).toBe(0);
+      if (and === "is taken down first") expect(await npm("run", "down").ended).toBe(0);
+      await start();
+      expect(product!.output).toContain("this machine's host was removed; joining as a new one");
+      expect(seen).not.toContain(hostId());
+      expect(await docker.listContainers(labelled("sandbar.host", old))).toEqual([]);
+      session = (await client.create({ key: "kept" })).id;
+      await client.run(session, `mark = ${JSON.stringify(mark)}`);
+      await markIsKept();
+      expect(await containers()).toHaveLength(1);
+    }
+  }, 180_000);
+
+  it("shows no enrollment token when it cannot join", async () => {
+    const home = newHome();
+    // A file where the host's folder should be.
+    writeFileSync(join(home, "host"), "");
+    const terminal = new Terminal(["start"], { SANDBAR_HOME: home, SANDBAR_PORT: String(await freePort()) });
+    expect(await terminal.ended).toBe(1);
+    expect(terminal.output).toContain("this machine could not join");
+    expect(terminal.output).not.toContain("sbe_");
+  });
 
   it("is taken down whole by npm run down, whether it runs or not", async () => {
     for (const runs of [true, false]) {

@@ -1,10 +1,11 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { Sandbar } from "@sandbar/sdk";
+import { Sandbar, Session } from "@sandbar/sdk";
 import { SandbarSandbox } from "@sandbar/sdk/deepagents";
+import { newId } from "@sandbar/shared";
 import { createDeepAgent, isSandboxBackend } from "deepagents";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ScriptedModel } from "./fixtures/langgraph/scripted-model.ts";
-import { Stack } from "./fixtures/stack.ts";
+import { eventually, Stack } from "./fixtures/stack.ts";
 
 describe("the deepagents backend on the real product", () => {
   let stack: Stack;
@@ -32,6 +33,40 @@ describe("the deepagents backend on the real product", () => {
     expect(elsewhere.isRunning).toBe(false);
   });
 
+  it("is not running once its session ended without it: container died, host lost, or nobody knows it", async () => {
+    const own = await Stack.start();
+    try {
+      const client = new Sandbar({ url: own.url, apiKey: own.key });
+      const busy = async () => {
+        const sandbox = await SandbarSandbox.create({ client });
+        const running = sandbox.execute("touch began; sleep 600");
+        await eventually("the command runs", 10_000, async () => {
+          const [file] = await sandbox.downloadFiles(["/session/began"]);
+          return file!.error === null;
+        });
+        return { sandbox, running };
+      };
+      const killed = await busy();
+      await (await own.containerOf(killed.sandbox.id)).kill();
+      expect(await killed.running).toMatchObject({ exitCode: 137 });
+      expect(killed.sandbox.isRunning).toBe(false);
+
+      const unknown = new SandbarSandbox(
+        new Session(client.http, { ...killed.sandbox.session.info, status: "ready", id: newId("ses") }),
+      );
+      expect(unknown.isRunning).toBe(true);
+      await expect(unknown.downloadFiles(["/session/began"])).rejects.toThrow("No such session");
+      expect(unknown.isRunning).toBe(false);
+
+      const abandoned = await busy();
+      await client.hosts.remove(own.hostId);
+      expect(await abandoned.running).toMatchObject({ exitCode: null });
+      expect(abandoned.sandbox.isRunning).toBe(false);
+    } finally {
+      await own.close();
+    }
+  });
+
   it("begins with the files it was created with, or not at all", async () => {
     const initialFiles = {
       "/session/a.txt": "one",
@@ -50,6 +85,43 @@ describe("the deepagents backend on the real product", () => {
       SandbarSandbox.create({ client, initialFiles: { "/session/x": "x", "/proc/none": "" } }),
     ).rejects.toThrow("/proc/none");
     expect(await live()).toHaveLength(before.length);
+  });
+
+  it("gives its initial files to a session that is new, and leaves one in use as it is", async () => {
+    const key = crypto.randomUUID();
+    const fromKey = (text: string) =>
+      SandbarSandbox.fromKey(key, { client, initialFiles: { "a.txt": text, "b.txt": text } });
+    const first = await fromKey("first");
+    await first.execute("echo changed > a.txt; rm b.txt");
+    const again = await fromKey("again");
+    expect(again.id).toBe(first.id);
+    expect((await again.execute("ls *.txt; cat a.txt")).output).toBe("a.txt\nchanged\n");
+    await again.close();
+    const anew = await fromKey("anew");
+    expect((await anew.execute("cat a.txt b.txt")).output).toBe("anewanew");
+
+    await anew.close();
+    const wrong = { "a.txt": "x", "/proc/none": "" };
+    await expect(SandbarSandbox.fromKey(key, { client, initialFiles: wrong })).rejects.toThrow("/proc/none");
+    expect((await (await fromKey("whole")).execute("cat a.txt b.txt")).output).toBe("wholewhole");
+  });
+
+  it("gives them, too, when the answer that made the session was lost on its way", async () => {
+    let cut = true;
+    const lossy = new Sandbar({
+      url: stack.url,
+      apiKey: stack.key,
+      fetch: async (input, init) => {
+        const answer = await fetch(input, init);
+        if (!cut) return answer;
+        cut = false;
+        await answer.body?.cancel();
+        throw new TypeError("fetch failed");
+      },
+    });
+    const initialFiles = { "a.txt": "there" };
+    const made = await SandbarSandbox.fromKey(crypto.randomUUID(), { client: lossy, initialFiles });
+    expect((await made.execute("cat a.txt")).output).toBe("there");
   });
 
   it("runs each command in a fresh shell, with both streams and the exit code", async () => {

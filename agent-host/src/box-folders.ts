@@ -1,5 +1,5 @@
 /** @module Where a box has its things on the host, and how they go. */
-import { rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { mountsFrom, unmount } from "./mounts.ts";
 
@@ -18,4 +18,9 @@ export async function removeBoxFolder(box: string): Promise<void> {
   const [left] = await mountsFrom(box);
   if (left) throw new Error(`${left.path} is still mounted`);
   await rm(box, { recursive: true, force: true });
+}
+
+export async function removeBoxFolders(home: string): Promise<void> {
+  const folder = boxesFolder(home);
+  for (const name of await readdir(folder).catch(() => [])) await removeBoxFolder(path.join(folder, name));
 }

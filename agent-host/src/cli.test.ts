@@ -25,4 +25,8 @@ describe("the command line", () => {
   ])("does not guess: %s %s %s", (...argv) => {
     expect(() => parseCommandLine(argv.filter(Boolean))).toThrow(UsageError);
   });
+
+  it("does not repeat a token that was given for the URL", () => {
+    expect(() => parseCommandLine(["join", "sbe_secret", "http://a.example"])).toThrow(/^(?!.*sbe_)/);
+  });
 });

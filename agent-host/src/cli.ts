@@ -40,7 +40,8 @@ export function parseCommandLine(argv: string[]): Invocation {
     const [url, token] = rest;
     if (!url || !token || rest.length > 2) throw new UsageError("join needs <url> and <token>");
     if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-      throw new UsageError(`${url} is not an http or https URL`);
+      // Not what was given instead: that may be the token.
+      throw new UsageError("join needs an http or https URL first");
     return { command, config, url: url.replace(/\/+$/, ""), token, name: values.name ?? hostname() };
   }
   if (rest.length) throw new UsageError(`${rest[0]} is too much`);

@@ -1,6 +1,6 @@
 /** @module Images that a session names itself: fetched if need be, and looked into once before anything is promised. */
 import type { Language, SessionSpec } from "@sandbar/shared";
-import { LanguageSchema, SandbarError } from "@sandbar/shared";
+import { LanguageSchema, SandbarError, withTag } from "@sandbar/shared";
 import { z } from "zod";
 import { followStream } from "../setup/follow-stream.ts";
 import type { Config } from "./config.ts";
@@ -131,11 +131,6 @@ export class CustomImages {
       throw unsupported(`has Python ${parsed.data.version.join(".")}`);
     return parsed.data;
   }
-}
-
-export function withTag(image: string): string {
-  const last = image.slice(image.lastIndexOf("/") + 1);
-  return last.includes(":") || last.includes("@") ? image : `${image}:latest`;
 }
 
 function readJson(text: string): unknown {

@@ -92,7 +92,9 @@ export async function runDaemon(
     onEnd: (reason) => {
       log.error(
         { reason },
-        reason === "superseded" ? "a newer daemon has this host's id; going" : "this host was removed; going",
+        reason === "superseded"
+          ? "a newer daemon has this host's id; going"
+          : "this host was removed; going (agent-host join makes this machine a new one)",
       );
       end.resolve(EXIT[reason]);
     },

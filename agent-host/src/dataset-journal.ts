@@ -4,10 +4,9 @@
  *
  * @module
  */
-import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { DATASET_FOLDER, type Dataset } from "@sandbar/shared";
-import { hostFolder } from "./identity.ts";
+import { journalFile } from "./journal.ts";
 
 export interface DatasetRow {
   session: string;
@@ -28,7 +27,7 @@ export class DatasetJournal {
   readonly #sessions = new Map<string, Map<string, DatasetRow>>();
 
   constructor(home: string) {
-    this.#db = new DatabaseSync(path.join(hostFolder(home), "journal.sqlite"), { timeout: 5000 });
+    this.#db = new DatabaseSync(journalFile(home), { timeout: 5000 });
     this.#db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
       CREATE TABLE IF NOT EXISTS datasets (
         session TEXT NOT NULL, file TEXT NOT NULL, row TEXT NOT NULL, PRIMARY KEY (session, file)

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Command, Outcome, SessionReport, SessionSpec } from "@sandbar/shared";
@@ -84,6 +85,15 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS context_commands (n INTEGER PRIMARY KEY, session TEXT NOT NULL, command TEXT NOT NULL);
 `;
 
+export function journalFile(home: string): string {
+  return path.join(hostFolder(home), "journal.sqlite");
+}
+
+export async function removeJournal(home: string): Promise<void> {
+  const file = journalFile(home);
+  for (const part of [file, `${file}-wal`, `${file}-shm`]) await rm(part, { force: true });
+}
+
 export class Journal {
   readonly #db: DatabaseSync;
   readonly #onBroken: (error: Error) => void;
@@ -95,7 +105,7 @@ export class Journal {
   /** What cannot be written down cannot be promised: after `onBroken` nothing may go on as if it had been. */
   constructor(home: string, onBroken: (error: Error) => void = () => {}) {
     this.#onBroken = onBroken;
-    this.#db = new DatabaseSync(path.join(hostFolder(home), "journal.sqlite"), { timeout: 5000 });
+    this.#db = new DatabaseSync(journalFile(home), { timeout: 5000 });
     this.#db.exec(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 8388608;",
     );

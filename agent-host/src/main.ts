@@ -5,7 +5,8 @@ import { parseCommandLine, USAGE, UsageError } from "./cli.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { type DaemonMode, EXIT, runDaemon } from "./daemon.ts";
 import { isDiskFailure } from "./disk-failure.ts";
-import { IdentityError, join, readIdentity } from "./identity.ts";
+import { IdentityError, readIdentity } from "./identity.ts";
+import { join } from "./join.ts";
 import { Journal } from "./journal.ts";
 import { liveDaemon } from "./lock.ts";
 import { createLog } from "./log.ts";
@@ -18,7 +19,7 @@ async function main(argv: string[]): Promise<number> {
   const config = readConfig(process.env, invocation.config);
   switch (invocation.command) {
     case "join": {
-      const identity = await join(config.home, invocation.url, invocation.token, invocation.name);
+      const identity = await join(config, invocation, createLog(config.logLevel));
       return say(`Joined ${identity.url} as ${identity.host_id}. Start it with: agent-host run\n`);
     }
     case "status":

@@ -12,6 +12,7 @@ import { promisify } from "node:util";
 import { SandbarError, type SessionSpec } from "@sandbar/shared";
 import type { Config } from "./config.ts";
 import type { Containers } from "./containers.ts";
+import { unmountBelow } from "./host-traces.ts";
 import type { Log } from "./log.ts";
 import { isMounted } from "./mounts.ts";
 import { SANDBOX_UID } from "./storage.ts";
@@ -24,6 +25,21 @@ const PAUSE_MS = 100;
 /** Below that there is no room for a file system's own books. */
 const SMALLEST_MB = 4;
 
+function volumesFolder(home: string): string {
+  return path.join(home, "volumes");
+}
+
+/** Where no tenant's name leads: volumes of a host that was removed are nobody's, but somebody's work is in them. */
+export async function layVolumesAside(home: string, hostId: string): Promise<void> {
+  const root = volumesFolder(home);
+  const tenants = (await readdir(root).catch(() => [])).filter((name) => SAFE.test(name));
+  if (tenants.length === 0) return;
+  await unmountBelow(root);
+  const aside = path.join(root, `${hostId}.removed`);
+  await mkdir(aside, { recursive: true, mode: 0o700 });
+  for (const tenant of tenants) await rename(path.join(root, tenant), path.join(aside, tenant));
+}
+
 export class Volumes {
   readonly #config: Config;
   readonly #containers: Containers;
@@ -35,7 +51,7 @@ export class Volumes {
     this.#config = config;
     this.#containers = containers;
     this.#log = log;
-    this.#root = path.join(config.home, "volumes");
+    this.#root = volumesFolder(config.home);
   }
 
   /** Docker's bind strings; made on first use, mounted again after a restart of the machine. */

@@ -14,6 +14,7 @@ export * from "./frames.ts";
 export * from "./guest-messages.ts";
 export * from "./host.ts";
 export * from "./ids.ts";
+export * from "./image-reference.ts";
 export * from "./ingest.ts";
 export * from "./limit-refusal.ts";
 export * from "./limits.ts";

@@ -14,6 +14,7 @@ import { quote } from "../quote.ts";
 import type { Session } from "../session.ts";
 import { fileError } from "./file-error.ts";
 import { OutputCollector } from "./output-collector.ts";
+import { endedWithSession, saysSessionEnded } from "./session-end.ts";
 import { Shells } from "./shells.ts";
 
 export interface SandbarSandboxOptions {
@@ -31,7 +32,7 @@ export interface SandbarSandboxOptions {
 
 export interface CreateOptions extends SandbarSandboxOptions {
   session?: SessionOptions;
-  /** Files that are there before anything runs, by path; relative ones below `cwd`. */
+  /** Files that are there before anything runs, by path; relative ones below `cwd`. A session in use stays as it is. */
   initialFiles?: Record<string, string | Uint8Array>;
 }
 
@@ -59,14 +60,11 @@ export class SandbarSandbox extends BaseSandbox {
   /** A session of its own; `close` ends it. */
   static async create(options: CreateOptions = {}): Promise<SandbarSandbox> {
     const client = options.client ?? Sandbar.fromEnv();
-    const sandbox = new SandbarSandbox(await client.session(options.session), options);
-    try {
-      await sandbox.#begin(options.initialFiles ?? {});
-    } catch (error) {
-      // One with a key may have been there before, and stays.
-      if (options.session?.key === undefined) await sandbox.close().catch(() => {});
-      throw error;
-    }
+    const session = await client.session(options.session);
+    const sandbox = new SandbarSandbox(session, options);
+    // The answer's status would not do: when it is lost on its way, the next try finds a session that is new all the same.
+    const unused = session.info.last_used_at === session.info.created_at;
+    if (unused && options.initialFiles) await sandbox.#begin(options.initialFiles);
     return sandbox;
   }
 
@@ -108,6 +106,7 @@ export class SandbarSandbox extends BaseSandbox {
           onStderr: (text) => output.add("stderr", text),
         }),
       );
+      if (endedWithSession(execution)) this.#ended = true;
       return output.response(execution, timeoutS);
     } catch (error) {
       this.#notice(error);
@@ -178,13 +177,18 @@ export class SandbarSandbox extends BaseSandbox {
       path.startsWith("/") ? path : `${this.#cwd}/${path}`,
       typeof content === "string" ? new TextEncoder().encode(content) : content,
     ]);
-    for (const { path, error } of await this.uploadFiles(entries))
-      if (error) throw new SandboxError(`${path}: ${error}`, "FILE_OPERATION_FAILED");
+    try {
+      for (const { path, error } of await this.uploadFiles(entries))
+        if (error) throw new SandboxError(`${path}: ${error}`, "FILE_OPERATION_FAILED");
+    } catch (error) {
+      // With some of its files it would pass for one in use.
+      await this.close().catch(() => {});
+      throw error;
+    }
   }
 
   #notice(error: unknown): void {
-    if (!(error instanceof SandbarError)) return;
-    if (error.code === "SESSION_ENDED" || error.code === "SESSION_STOPPED") this.#ended = true;
+    if (saysSessionEnded(error)) this.#ended = true;
   }
 
   async #orCode<T>(path: string, work: () => Promise<T>) {

@@ -22,14 +22,19 @@ export async function joinHost({
   if (existsSync(home.identityFile)) {
     const answer = await call(url, home.keyFile, `/v1/hosts/${hostIdOf(home)}`);
     if (answer.ok) return ((await answer.json()) as Host).epoch;
+    if (answer.status !== 404)
+      throw new Error(`could not ask for this host: ${answer.status} ${await answer.text()}`);
     await answer.body?.cancel();
-    say("this host's enrollment is not known any more; joining again");
+    say("this machine's host was removed; joining as a new one");
   }
   const answer = await call(url, home.keyFile, "/v1/hosts/enrollments", { method: "POST" });
   if (!answer.ok) throw new Error(`could not enroll this host: ${answer.status} ${await answer.text()}`);
   const { token } = (await answer.json()) as { token: string };
   await run(process.execPath, [join(REPO, "agent-host/src/main.ts"), "join", url, token], {
-    env: { ...process.env, SANDBAR_HOME: home.root },
+    env: { ...process.env, SANDBAR_HOME: home.root, SANDBAR_URL: url },
+  }).catch((error: { code?: number | string; stderr?: string }) => {
+    // The error's own message has the whole command, and with it the token.
+    throw new Error(`this machine could not join: ${error.stderr?.trim() || `it ended with ${error.code}`}`);
   });
   say("joined this machine as a host");
   return 0;

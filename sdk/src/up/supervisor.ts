@@ -26,7 +26,7 @@ export class Supervised {
   #spec: ChildSpec;
   #child: ChildProcess | null = null;
   #stopping = new AbortController();
-  #done: Promise<void>;
+  #done: Promise<number | null>;
 
   constructor(spec: ChildSpec) {
     this.#spec = spec;
@@ -37,8 +37,8 @@ export class Supervised {
     return this.#child?.pid;
   }
 
-  /** Resolves when the child was stopped, or ended with a final code. */
-  get done(): Promise<void> {
+  /** The final code that the child ended with; null when it was stopped. */
+  get done(): Promise<number | null> {
     return this.#done;
   }
 
@@ -50,17 +50,17 @@ export class Supervised {
     await this.#done;
   }
 
-  async #loop(): Promise<void> {
+  async #loop(): Promise<number | null> {
     let backoff = BACKOFF_MS.first;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const began = Date.now();
       const code = await this.#runOnce();
-      if (signal.aborted) return;
+      if (signal.aborted) return null;
       const final = this.#spec.final[code];
       if (final !== undefined) {
         this.#spec.say(`${this.#spec.name} ended: ${final}`);
-        return;
+        return code;
       }
       if (Date.now() - began > HEALTHY_AFTER_MS) backoff = BACKOFF_MS.first;
       this.#spec.say(
@@ -69,6 +69,7 @@ export class Supervised {
       await sleep(backoff, undefined, { signal }).catch(() => {});
       backoff = Math.min(backoff * 2, BACKOFF_MS.max);
     }
+    return null;
   }
 
   #runOnce(): Promise<number> {

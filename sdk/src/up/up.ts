@@ -26,6 +26,8 @@ Environment:
 
 Ctrl-C stops the product; sessions stay and are adopted by the next start. \`npm run down\` removes them.`;
 
+/** agent-host's exit status when the operator has removed this host. */
+const REMOVED = 4;
 /** What a killed start has left gets this long to let go of the port. */
 const ORPHANS_LEAVE_MS = 15_000;
 
@@ -81,7 +83,9 @@ try {
       () => say(`images ready: ${names.join(", ")}`),
       (error) => say(`an image could not be built; its runtime is not offered: ${(error as Error).message}`),
     );
-  await Promise.race(children.map((child) => child.done));
+  const ends = children.map((child) => child.done);
+  // Without this host the control plane still has artifacts, keys and perhaps other hosts to serve.
+  if ((await Promise.race(ends)) === REMOVED) await Promise.all(ends);
   if (!stopping) await stopAll(1);
 } catch (error) {
   console.error(`\nSandbar could not start: ${(error as Error).message}`);
@@ -128,7 +132,11 @@ function startAgentHost(home: Home, url: string): void {
       command: [process.execPath, join(REPO, "agent-host/src/main.ts"), "run"],
       env: { SANDBAR_HOME: home.root, SANDBAR_URL: url },
       logFile: join(home.logs, "agent-host.log"),
-      final: { 3: "a newer agent-host took over this host id", 4: "the operator removed this host" },
+      final: {
+        3: "a newer agent-host took over this host id",
+        [REMOVED]:
+          "this host was removed; the control plane serves on, and the next start joins this machine as a new host",
+      },
       say,
     }),
   );

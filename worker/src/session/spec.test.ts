@@ -46,6 +46,15 @@ describe("a second request for a key", () => {
     expect(conflictsWith({ image: "sandbar/r:latest" }, spec, "sandbar/python:latest")).toEqual(["image"]);
   });
 
+  it("may leave the tag out where it is latest, on either side", () => {
+    const untagged = fillSpec({ image: "sandbar/python" });
+    expect(conflictsWith({ image: "sandbar/python" }, spec, "sandbar/python:latest")).toEqual([]);
+    expect(conflictsWith({ image: "sandbar/python:latest" }, untagged)).toEqual([]);
+    expect(conflictsWith({ image: "sandbar/python:1" }, untagged)).toEqual(["image"]);
+    const numbered = fillSpec({ image: "local:5000/python:2" });
+    expect(conflictsWith({ image: "local:5000/python" }, numbered)).toEqual(["image"]);
+  });
+
   it("names each field in which it differs", () => {
     expect(
       conflictsWith(

@@ -7,6 +7,7 @@ import {
   MAX_LIFETIME_DEFAULT_S,
   type SessionSpec,
   TIMEOUT_DEFAULT_S,
+  withTag,
 } from "@sandbar/shared";
 
 export const DEFAULT_LIMITS: Limits = {
@@ -50,7 +51,7 @@ export function hostMaxima(hostLimits: Record<string, number> = {}): Partial<Lim
 
 /**
  * The fields that the request gives and the session has otherwise. Fields left out agree with anything. `image` is
- * what the session runs in, where its own request named none.
+ * what the session runs in, once its host has said so.
  */
 export function conflictsWith(
   request: CreateSession,
@@ -62,7 +63,8 @@ export function conflictsWith(
     if (wanted !== undefined && canonical(wanted) !== canonical(has)) differing.push(field);
   };
   compare("runtime", request.runtime, spec.runtime);
-  if (request.image !== image) compare("image", request.image, spec.image);
+  const has = image ?? spec.image;
+  compare("image", request.image && withTag(request.image), has && withTag(has));
   compare("storage", request.storage, spec.storage);
   compare("datasets.access", request.datasets?.access, spec.dataset_access);
   compare("network", request.network, spec.network);

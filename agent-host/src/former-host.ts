@@ -1,0 +1,45 @@
+/** @module A host that the operator removed: how its home learns of it, and what goes before the home is a host again. */
+import { CLOSE } from "@sandbar/shared";
+import Docker from "dockerode";
+import WebSocket from "ws";
+import { removeBoxFolders } from "./box-folders.ts";
+import { removeContainersAndNetwork } from "./host-traces.ts";
+import { removeJournal } from "./journal.ts";
+import { takeLock } from "./lock.ts";
+import type { Log } from "./log.ts";
+import { layVolumesAside } from "./volumes.ts";
+
+const ANSWER_MS = 10_000;
+
+/** The control plane closes the link of a host that it does not know, and challenges any other. False when it does not answer. */
+export function wasRemoved(url: string, hostId: string): Promise<boolean> {
+  const socket = new WebSocket(`${url.replace(/^http/, "ws")}/agent/link/${hostId}`, {
+    handshakeTimeout: ANSWER_MS,
+  });
+  const late = setTimeout(() => socket.terminate(), ANSWER_MS);
+  return new Promise((resolve) => {
+    socket.on("message", () => socket.close());
+    // A close follows.
+    socket.on("error", () => {});
+    socket.on("close", (code) => {
+      clearTimeout(late);
+      resolve(code === CLOSE.removed);
+    });
+  });
+}
+
+/**
+ * Its sessions are lost, and its volumes went with it: a new host must find neither. What is in the volumes is somebody's
+ * work, so it is only laid aside; folders of BIND sessions have names that never come again, and stay.
+ */
+export async function clearFormerHost(home: string, hostId: string, log: Log): Promise<void> {
+  const lock = await takeLock(home, log);
+  try {
+    await removeContainersAndNetwork(new Docker(), hostId);
+    await removeBoxFolders(home);
+    await layVolumesAside(home, hostId);
+    await removeJournal(home);
+  } finally {
+    lock.release();
+  }
+}
