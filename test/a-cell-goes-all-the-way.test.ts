@@ -39,6 +39,16 @@ describe("one cell, from curl to the kernel and back", () => {
     expect(execution.duration_ms).toBeGreaterThanOrEqual(0);
   });
 
+  it("cuts an error that is too long, and says how long it was", async () => {
+    const { status, error, truncated, state } = await client.run(
+      session,
+      "raise ValueError('é' * 3_000_000)",
+    );
+    expect([status, error!.value.length, state.variables]).toEqual(["error", 8000, "kept"]);
+    expect(truncated).toEqual({ error: 3_000_000, traceback: expect.any(Number) });
+    expect(truncated.traceback).toBeGreaterThan(3_000_000);
+  });
+
   it("keeps variables, imports, cwd and environment between cells", async () => {
     await client.run(session, "import math, os\nx = math.pi\nos.chdir('/tmp')\nos.environ['MARK'] = 'here'");
     const execution = await client.run(

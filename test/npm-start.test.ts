@@ -205,6 +205,8 @@ describe("npm start", () => {
       expect(workerd()).not.toBe(before);
       expect(isAlive(before)).toBe(false);
     }
+    // Temporary files of those that were killed are gone.
+    expect(readdirSync(join(home, "tmp"))).toHaveLength(1);
   });
 
   it("refuses a second start, a taken port and settings that make no sense, and says what to change", async () => {

@@ -302,7 +302,8 @@ class Context:
         """Killed for it by the system, or ended by a runtime whose own limit is lower: V8 says so and aborts."""
         if number == signal.SIGKILL:
             strikes = self._guest.oom_strikes
-            return strikes.recent() and (self._running is None or strikes.count > self._oom_kills)
+            recent = strikes.recent()
+            return recent if self._running is None else strikes.count > self._oom_kills
         for pipe in (*self._pipes, *self._old_pipes):
             pipe.drain()
         return any(oom.HEAP.search("".join(stream.recent)) for stream in (*self._streams[1:], self._late["stderr"]))

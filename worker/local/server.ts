@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { buildWorker } from "../build.ts";
@@ -48,6 +48,11 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const config = readWranglerConfig(join(REPO, "wrangler.toml"));
   killStaleWorkerd(options.home);
   leashWorkerd(options.home);
+  // Miniflare's own: one that was killed leaves them, for the next start to clear.
+  const temporary = join(options.home, "tmp");
+  rmSync(temporary, { recursive: true, force: true });
+  mkdirSync(temporary);
+  process.env.TMPDIR = temporary;
 
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
