@@ -408,6 +408,7 @@ class Context:
         self._interrupted = False
         self._used = True
         execution.loss = self._loss()
+        self._guest.oom_strikes.look()
         self._oom_kills = self._guest.oom_strikes.count
         self._guest.fork_parent.execution_began()
         sinks = tuple(StreamText(self._journal, execution, stream) for stream in ("stdout", "stderr"))

@@ -26,7 +26,7 @@ def _open() -> int:
     return -1
 
 
-# Read after every execution, so it stays open.
+# Read before and after every execution, so it stays open.
 _fd = _open()
 
 RECENT_S = 0.5
