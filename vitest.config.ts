@@ -18,8 +18,8 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["test/*.test.ts", "test/guest/*.test.ts", "agent-host/test/*.test.ts"],
-          exclude,
+          include: ["test/**/*.test.ts", "agent-host/test/*.test.ts"],
+          exclude: [...exclude, "test/workerd/**"],
           pool: "forks",
           // Each file has a stack of its own; more than two at once would measure the machine, not the product.
           maxWorkers: 2,

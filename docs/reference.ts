@@ -39,7 +39,7 @@ export function referenceOf(api: OpenApi): string {
   const lines = [
     "# HTTP reference",
     "",
-    "Written from `/openapi.json` of a running Sandbar by `npm test -- test/examples-docs.test.ts -u`; `/docs` shows the same with a form to try it.",
+    "Written from `/openapi.json` of a running Sandbar by `npm test -- test/docs/examples-docs.test.ts -u`; `/docs` shows the same with a form to try it.",
     "Send `Authorization: Bearer <api key>`. Times are RFC 3339 in UTC, sizes bytes. Every refusal is a [Problem](#problem), whose `code` stands in",
     "[troubleshooting](troubleshooting.md). What is refused without its body (401, 403, 404, 405, 413 by its length) is answered before the body has come.",
     "Only what is no HTTP request (`CONNECT`, an unknown method such as `get` or `LINK`, a `Content-Length` that is no number) is refused by workerd or Cloudflare itself, as plain text.",

@@ -96,7 +96,7 @@ export function troubleshooting(): string {
   const lines = [
     "# Troubleshooting by error code",
     "",
-    "Written from [`shared/src/errors.ts`](../shared/src/errors.ts) by `npm test -- test/examples-docs.test.ts -u`.",
+    "Written from [`shared/src/errors.ts`](../shared/src/errors.ts) by `npm test -- test/docs/examples-docs.test.ts -u`.",
     "",
     "Every refusal is `application/problem+json` with one of these codes in `code`, a `detail` about this very case, a `hint`, and a `request_id`.",
     "An execution that did not end well carries a code in `error.name`, and `state` says whether variables and files survived. When variables were gone before the code began, `state.reason` says why.",

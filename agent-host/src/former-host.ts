@@ -2,12 +2,12 @@
 import { CLOSE } from "@sandbar/shared";
 import Docker from "dockerode";
 import WebSocket from "ws";
-import { removeBoxFolders } from "./box-folders.ts";
-import { removeContainersAndNetwork } from "./host-traces.ts";
-import { removeJournal } from "./journal.ts";
-import { takeLock } from "./lock.ts";
-import type { Log } from "./log.ts";
-import { layVolumesAside } from "./volumes.ts";
+import { removeBoxFolders } from "./box/box-folders.ts";
+import { removeContainersAndNetwork } from "./docker/host-traces.ts";
+import { takeLock } from "./host/lock.ts";
+import type { Log } from "./host/log.ts";
+import { removeJournal } from "./journal/journal.ts";
+import { layVolumesAside } from "./provision/volumes.ts";
 
 const ANSWER_MS = 10_000;
 

@@ -1,8 +1,8 @@
 /** @module How a home becomes a host: a key is made here and registered with a one-time token. */
 import { JoinAnswerSchema, ProblemSchema } from "@sandbar/shared";
 import { exportJWK, generateKeyPair } from "jose";
-import type { Config } from "./config.ts";
 import { clearFormerHost, wasRemoved } from "./former-host.ts";
+import type { Config } from "./host/config.ts";
 import {
   type Identity,
   IdentityError,
@@ -10,8 +10,8 @@ import {
   identityFile,
   readIdentity,
   writeIdentity,
-} from "./identity.ts";
-import type { Log } from "./log.ts";
+} from "./host/identity.ts";
+import type { Log } from "./host/log.ts";
 
 export interface Enrollment {
   readonly url: string;

@@ -2,15 +2,15 @@
 /** @module agent-host: runs the sessions of one Docker host. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseCommandLine, USAGE, UsageError } from "./cli.ts";
-import { type Config, ConfigError, readConfig } from "./config.ts";
 import { type DaemonMode, EXIT, runDaemon } from "./daemon.ts";
-import { isDiskFailure } from "./disk-failure.ts";
-import { IdentityError, readIdentity } from "./identity.ts";
+import { type Config, ConfigError, readConfig } from "./host/config.ts";
+import { isDiskFailure } from "./host/disk-failure.ts";
+import { IdentityError, readIdentity } from "./host/identity.ts";
+import { liveDaemon } from "./host/lock.ts";
+import { createLog } from "./host/log.ts";
+import { VERSION } from "./host/version.ts";
 import { join } from "./join.ts";
-import { Journal } from "./journal.ts";
-import { liveDaemon } from "./lock.ts";
-import { createLog } from "./log.ts";
-import { VERSION } from "./version.ts";
+import { Journal } from "./journal/journal.ts";
 
 async function main(argv: string[]): Promise<number> {
   const invocation = parseCommandLine(argv);

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { newId, type SessionSpec } from "@sandbar/shared";
 import Docker from "dockerode";
-import { removeContainersAndNetwork, unmountBelow } from "../src/host-traces.ts";
+import { removeContainersAndNetwork, unmountBelow } from "../src/docker/host-traces.ts";
 import type { FakeControlPlane } from "./fake-control-plane.ts";
 
 const run = promisify(execFile);

@@ -3,8 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { removeBoxFolder } from "../src/box-folders.ts";
-import { isMounted, mountInOrder, mountsFrom, mountTmpfs, readOnlySteps, unmount } from "../src/mounts.ts";
+import { removeBoxFolder } from "../src/box/box-folders.ts";
+import {
+  isMounted,
+  mountInOrder,
+  mountsFrom,
+  mountTmpfs,
+  readOnlySteps,
+  unmount,
+} from "../src/box/mounts.ts";
 
 let home: string;
 let files: string;

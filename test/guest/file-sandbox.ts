@@ -4,10 +4,10 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { GuestCalls } from "../../agent-host/src/guest-calls.ts";
-import { GuestChannel } from "../../agent-host/src/guest-channel.ts";
-import type { GuestFiles } from "../../agent-host/src/guest-transfers.ts";
-import { createLog } from "../../agent-host/src/log.ts";
+import { GuestCalls } from "../../agent-host/src/guest/guest-calls.ts";
+import { GuestChannel } from "../../agent-host/src/guest/guest-channel.ts";
+import type { GuestFiles } from "../../agent-host/src/guest/guest-transfers.ts";
+import { createLog } from "../../agent-host/src/host/log.ts";
 
 const images = path.resolve(import.meta.dirname, "../../images");
 const docker = promisify(execFile);

@@ -8,7 +8,7 @@ import {
   untarToGuest,
   watchGuest,
   writeToGuest,
-} from "../../agent-host/src/guest-transfers.ts";
+} from "../../agent-host/src/guest/guest-transfers.ts";
 import { tar } from "../fixtures/tar.ts";
 import { FileSandbox } from "./file-sandbox.ts";
 

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FileChange } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { watchGuest, writeToGuest } from "../../agent-host/src/guest-transfers.ts";
+import { watchGuest, writeToGuest } from "../../agent-host/src/guest/guest-transfers.ts";
 import { eventually } from "../fixtures/stack.ts";
 import { FileSandbox } from "./file-sandbox.ts";
 

@@ -8,7 +8,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { IMAGE_NAMES, imageRef } from "@sandbar/agent-host/setup/images.ts";
 import { removeOldImages } from "@sandbar/agent-host/setup/old-images.ts";
-import { removeContainersAndNetwork, unmountBelow } from "@sandbar/agent-host/src/host-traces.ts";
+import { removeContainersAndNetwork, unmountBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
 import Docker from "dockerode";
 import { flagsOf } from "./arguments.ts";
 import { homeFromEnv, runningSupervisor } from "./home.ts";

@@ -1,0 +1,103 @@
+/** @module What every sandbox container is: decided here, without I/O. */
+import type { SessionSpec } from "@sandbar/shared";
+import type { ContainerCreateOptions } from "dockerode";
+import { SANDBOX_UID, type SessionStorage } from "../box/storage.ts";
+import type { Config } from "../host/config.ts";
+import { networkSettings } from "../host/network-env.ts";
+
+const MB = 1024 * 1024;
+export const LABEL = {
+  host: "sandbar.host",
+  session: "sandbar.session",
+  box: "sandbar.box",
+  pool: "sandbar.pool",
+} as const;
+
+export interface Placement {
+  readonly host: string;
+  /** Null for a box of the warm pool, which has none yet. */
+  readonly session: string | null;
+  readonly box: string;
+  readonly image: string;
+  readonly runFolder: string;
+  readonly storage: SessionStorage;
+  readonly seccomp: string | null;
+  /** Docker's name of the network, or `none`. */
+  readonly network: string;
+  /** Mounts and variables of this session alone: dependencies, volumes. */
+  readonly extras?: Extras | undefined;
+}
+
+export interface Extras {
+  readonly binds: readonly string[];
+  readonly env: readonly string[];
+}
+
+/** Labels cannot change after creation, names can: a claimed box is found by this one. */
+export function containerName(session: string): string {
+  return `sandbar-${session}`;
+}
+
+export function containerOptions(
+  config: Config,
+  spec: SessionSpec,
+  placement: Placement,
+): ContainerCreateOptions {
+  const memory = spec.limits.memory_mb * MB;
+  const env = ["HOME=/session", "LANG=C.UTF-8"];
+  if (!config.kernelPreload) env.push("SANDBAR_KERNEL_PRELOAD=off");
+  const binds = [
+    `${config.runtimeDir}/guest:/opt/sandbar/guest:ro`,
+    `${config.runtimeDir}/kernels:/opt/sandbar/kernels:ro`,
+    `${placement.runFolder}:/run/sandbar:ro`,
+    ...placement.storage.binds,
+  ];
+  if (spec.network === "egress") {
+    const { binds: mounts, env: settings } = networkSettings(config, false);
+    binds.push(...mounts);
+    env.push(...settings);
+  }
+  binds.push(...(placement.extras?.binds ?? []));
+  env.push(...(placement.extras?.env ?? []));
+  return {
+    Image: placement.image,
+    Cmd: ["python3", "-I", "/opt/sandbar/guest/main.py"],
+    // Images bring their own entrypoints; ours must be process 1.
+    Entrypoint: [],
+    User: `${SANDBOX_UID}:${SANDBOX_UID}`,
+    // Nor do their health checks concern us.
+    Healthcheck: { Test: ["NONE"] },
+    WorkingDir: "/session",
+    Hostname: "sandbox",
+    Env: env,
+    ...(placement.session === null ? {} : { name: containerName(placement.session) }),
+    Labels: {
+      [LABEL.host]: placement.host,
+      [LABEL.box]: placement.box,
+      ...(placement.session === null ? { [LABEL.pool]: "1" } : { [LABEL.session]: placement.session }),
+    },
+    StopTimeout: 1,
+    HostConfig: {
+      AutoRemove: false,
+      Init: false,
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges", ...(placement.seccomp ? [`seccomp=${placement.seccomp}`] : [])],
+      PidsLimit: spec.limits.pids,
+      Memory: memory,
+      MemorySwap: memory,
+      NanoCpus: Math.round(spec.limits.cpus * 1e9),
+      NetworkMode: placement.network,
+      IpcMode: "private",
+      // A sandbox could fill the host's disk through /proc/1/fd/1.
+      LogConfig: { Type: "none", Config: {} },
+      Tmpfs: placement.storage.tmpfs,
+      Ulimits: [
+        { Name: "nofile", Soft: Math.min(4096, config.openFiles), Hard: config.openFiles },
+        { Name: "core", Soft: 0, Hard: 0 },
+      ],
+      RestartPolicy: { Name: "no" },
+      Binds: binds,
+    },
+  };
+}

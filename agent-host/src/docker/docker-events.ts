@@ -1,0 +1,55 @@
+/** @module Hears of our containers' deaths, and listens again whenever Docker goes away. */
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { backoffMs } from "../control-plane/link.ts";
+import type { Log } from "../host/log.ts";
+import { LineReader } from "../io/line-reader.ts";
+import { LABEL } from "./container-options.ts";
+import type { Containers } from "./containers.ts";
+
+const DieSchema = z.object({
+  Actor: z.object({ ID: z.string(), Attributes: z.record(z.string(), z.string()) }),
+});
+
+export interface DockerEventsOptions {
+  readonly containers: Containers;
+  readonly hostId: string;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  onDeath(container: string): void;
+  /** The stream is open (again): what died before was not heard. */
+  onResync(): void;
+}
+
+export async function followDockerEvents(options: DockerEventsOptions): Promise<void> {
+  const { containers, hostId, signal, log } = options;
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    try {
+      const stream = await containers.docker.getEvents({
+        filters: { type: ["container"], event: ["die"], label: [`${LABEL.host}=${hostId}`] },
+      });
+      const lines = new LineReader(1024 * 1024);
+      const stop = () => (stream as unknown as { destroy(): void }).destroy();
+      signal.addEventListener("abort", stop, { once: true });
+      stream.on("data", (chunk: Buffer) => {
+        try {
+          for (const line of lines.push(chunk)) {
+            const event = line.trim() ? DieSchema.safeParse(JSON.parse(line)) : null;
+            if (event?.success) options.onDeath(event.data.Actor.ID);
+          }
+        } catch (error) {
+          log.error({ err: error }, "cannot read Docker's events");
+          stop();
+        }
+      });
+      attempt = 0;
+      options.onResync();
+      await Promise.race([once(stream, "close"), once(stream, "end")]);
+      signal.removeEventListener("abort", stop);
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, "lost Docker's events");
+    }
+    if (!signal.aborted) await sleep(backoffMs(attempt));
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * How a session comes to be: in a box of the pool that is fitted to it, or in one made for it; until its first kernel is ready.
+ *
+ * @module
+ */
+import { type GuestMessage, SandbarError } from "@sandbar/shared";
+import type { Box } from "../box/box.ts";
+import type { GuestHello } from "../guest/guest-channel.ts";
+import type { Log } from "../host/log.ts";
+import type { SessionRow } from "../journal/journal.ts";
+import type { PooledBox } from "../pool/pooled-box.ts";
+import { checkLimits } from "../provision/limit-check.ts";
+import type { SessionContext } from "./session-context.ts";
+import type { SessionGuest } from "./session-guest.ts";
+import type { SessionReports } from "./session-reports.ts";
+
+const RENAME_AFTER_MS = 300;
+/** Longer than the guest gives its kernels. */
+const ENTER_MS = 10_000;
+
+export interface SessionStartOptions {
+  readonly row: SessionRow;
+  readonly context: SessionContext;
+  readonly guest: SessionGuest;
+  readonly reports: SessionReports;
+  /** Aborted when the session is to stop. */
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  makeBox(): Box;
+  openContext(context: string, language: string): void;
+}
+
+export interface Started {
+  readonly hello: GuestHello;
+  readonly image: string;
+  /** In a box of the pool, whose contexts nobody has heard of yet. */
+  readonly claimed: boolean;
+}
+
+export class SessionStart {
+  readonly #options: SessionStartOptions;
+  /** Set while the box is on its way to its first ready kernel. */
+  #ready: PromiseWithResolvers<GuestHello> | null = null;
+
+  constructor(options: SessionStartOptions) {
+    this.#options = options;
+  }
+
+  get pending(): boolean {
+    return this.#ready !== null;
+  }
+
+  async run(pooled: PooledBox | null): Promise<Started> {
+    const { row, context } = this.#options;
+    checkLimits(context.config, row.spec);
+    const image = context.containers.imageOf(row.spec);
+    try {
+      return (pooled && (await this.#claim(pooled, image))) ?? (await this.#make(image));
+    } finally {
+      this.#ready = null;
+    }
+  }
+
+  async #make(image: string): Promise<Started> {
+    const { row, context, guest, reports, signal, log, makeBox } = this.#options;
+    const step = (name: string, detail: string) => reports.progress(name, detail);
+    step("prepare", "");
+    const extras = await context.preparation.prepare(row, image, signal, step);
+    const box = makeBox();
+    guest.livesIn(box);
+    this.#ready = this.#awaitReady();
+    const onStep = (name: string, detail: string) => {
+      signal.throwIfAborted();
+      step(name, detail);
+    };
+    const onContainer = (container: string) => this.#saveContainer(container);
+    await box.make(image, onStep, onContainer, extras);
+    const timer = setTimeout(() => this.#ready?.reject(this.#tooSlow()), context.config.startTimeoutMs);
+    const hello = await this.#ready.promise.finally(() => clearTimeout(timer));
+    signal.throwIfAborted();
+    log.info({ image, ms: reports.stepTimes() }, "session ready");
+    return { hello, image, claimed: false };
+  }
+
+  /** The journal says already that the box is ours; null when it turns out to be of no use. */
+  async #claim(pooled: PooledBox, image: string): Promise<Started | null> {
+    const { row, context, guest, signal, log } = this.#options;
+    const began = performance.now();
+    const { container } = row;
+    this.#ready = this.#awaitReady();
+    guest.takeOver(pooled);
+    const fitted = pooled.box.fit(row.id, row.spec);
+    const entered = fitted.then(async (mounted) => {
+      // Guest and kernel are still in the folder that was covered.
+      if (mounted) context.lateMounts.check(mounted, await guest.call("session.enter", {}, ENTER_MS));
+    });
+    try {
+      await Promise.race([entered, this.#ready.promise.then(() => entered)]);
+      signal.throwIfAborted();
+      if (!guest.hello) throw new Error("the guest is away");
+    } catch (error) {
+      // Nothing may be on its way into a box that is about to be removed.
+      await fitted.catch(() => {});
+      signal.throwIfAborted();
+      log.warn({ err: error }, "a box of the pool was of no use; making one");
+      guest.leave("its box was of no use");
+      await pooled.box.destroy();
+      this.#saveContainer(null);
+      return null;
+    }
+    this.giveEnv();
+    log.info({ image, ms: Math.round(performance.now() - began) }, "session ready, from the pool");
+    // Docker takes its time over it, which belongs to the first cell.
+    setTimeout(() => void this.#rename(container!), RENAME_AFTER_MS);
+    const ready = { context: row.context, language: row.spec.runtime, state: "ready" as const };
+    return { hello: { ...guest.hello, contexts: [ready], executions: [] }, image, claimed: true };
+  }
+
+  /** A kernel that ran before its session was known hears the session's environment once; the guest ignores a second time. */
+  giveEnv(): void {
+    const { row, guest } = this.#options;
+    const { env } = row.spec;
+    if (Object.keys(env).length) guest.send({ type: "context.env", context: row.context, env });
+  }
+
+  onHello(hello: GuestHello): void {
+    const { row, reports, openContext } = this.#options;
+    const { runtime } = row.spec;
+    if (hello.languages.includes(runtime)) {
+      reports.progress("kernel", runtime);
+      openContext(row.context, runtime);
+    } else this.#ready?.reject(new SandbarError("IMAGE_UNSUPPORTED", `the image cannot run ${runtime}`));
+  }
+
+  onContext(message: Extract<GuestMessage, { type: "context" }>): void {
+    const { row, guest } = this.#options;
+    if (message.context !== row.context) return;
+    if (message.state === "ready" && guest.hello) this.#ready?.resolve(guest.hello);
+    if (message.state === "dead")
+      this.#ready?.reject(
+        new SandbarError("SESSION_START_FAILED", message.detail || "the kernel ended at its start"),
+      );
+  }
+
+  died(reason: string): void {
+    const { row, guest } = this.#options;
+    // Log drivers are off, so an image of somebody else's that never said hello gets the likeliest explanation.
+    const error =
+      row.spec.image && !guest.hello
+        ? new SandbarError("IMAGE_UNSUPPORTED", `the image's python3 could not run the guest (${reason})`)
+        : new SandbarError("SESSION_START_FAILED", `the container ended at its start: ${reason}`);
+    this.#ready?.reject(error);
+  }
+
+  #awaitReady(): PromiseWithResolvers<GuestHello> {
+    const { signal } = this.#options;
+    const ready = Promise.withResolvers<GuestHello>();
+    // It may be rejected before anybody waits for it.
+    ready.promise.catch(() => {});
+    signal.addEventListener("abort", () => ready.reject(signal.reason), { once: true });
+    return ready;
+  }
+
+  #tooSlow(): SandbarError {
+    const { row, context, guest } = this.#options;
+    const what = guest.hello ? `the ${row.spec.runtime} kernel was not ready` : "the guest did not answer";
+    const seconds = context.config.startTimeoutMs / 1000;
+    return new SandbarError("SESSION_START_FAILED", `${what} within ${seconds} s`);
+  }
+
+  #saveContainer(container: string | null): void {
+    const { row, context } = this.#options;
+    row.container = container;
+    context.journal.saveSession(row);
+  }
+
+  async #rename(container: string): Promise<void> {
+    const { row, context, log } = this.#options;
+    if (row.state !== "ready") return;
+    try {
+      await context.containers.rename(container, row.id);
+    } catch (error) {
+      if (row.state === "ready") log.warn({ err: error }, "could not rename the container");
+    }
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * Every session of this host. Commands are written to the journal first and acted upon after, each in its own session,
+ * so that a slow creation holds up nobody else.
+ *
+ * @module
+ */
+import { randomBytes } from "node:crypto";
+import {
+  type Command,
+  failureOf,
+  type HostFrame,
+  newId,
+  SandbarError,
+  type ServerFrame,
+  type SessionReport,
+} from "@sandbar/shared";
+import { outcomeOfContainerDeath } from "../execution/outcome.ts";
+import { Once } from "../io/once.ts";
+import type { ExecutionRow, Run, SessionRow } from "../journal/journal.ts";
+import { Session } from "./session.ts";
+import type { SessionContext } from "./session-context.ts";
+
+/** Ids become folder names. */
+const SAFE_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const CALLS = new Set(["state"]);
+
+type Create = Extract<Command, { type: "session.create" }>;
+
+export class Sessions {
+  readonly #context: SessionContext;
+  readonly #sessions = new Map<string, Session>();
+  readonly #once = new Once();
+
+  constructor(context: SessionContext) {
+    this.#context = context;
+  }
+
+  all(): Session[] {
+    return [...this.#sessions.values()];
+  }
+
+  get live(): number {
+    return this.all().filter((session) => !session.terminal).length;
+  }
+
+  get starting(): number {
+    return this.all().filter((session) => session.row.state === "creating").length;
+  }
+
+  get(id: string): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** A session that an earlier daemon left in the journal. */
+  restore(row: SessionRow, executions: ExecutionRow[]): Session {
+    const session = new Session(row, this.#context, executions);
+    this.#sessions.set(row.id, session);
+    return session;
+  }
+
+  /** Journals the command; what it sets in motion is not waited for. */
+  accept(n: number, id: string, command: Command): void {
+    let act: () => void = () => {};
+    this.#context.journal.accept(n, () => {
+      act = this.#record(n, id, command);
+    });
+    act();
+  }
+
+  /** A command that this version cannot read must not hold up all that come after it. */
+  skip(n: number): void {
+    this.#context.journal.accept(n, () => {});
+  }
+
+  #record(n: number, id: string, command: Command): () => void {
+    const { journal } = this.#context;
+    const session = this.#sessions.get(id);
+    switch (command.type) {
+      case "session.create":
+        return session ? () => session.tell() : this.#recordCreate(id, command);
+      case "session.stop": {
+        if (!session) return () => this.#send(id, { state: "stopped" });
+        if (!session.terminal) {
+          session.row.state = "stopping";
+          journal.saveSession(session.row);
+        }
+        return () => void session.stop(command.reason);
+      }
+      case "run":
+        return this.#recordRun(n, id, session, command);
+      case "interrupt":
+        journal.executionInterrupted(command.execution);
+        return () => session?.executions.get(command.execution)?.end("interrupt");
+      default:
+        if (!session) return () => {};
+        journal.addContextCommand(n, id, command);
+        return () => session.executions.onContextCommand();
+    }
+  }
+
+  #recordCreate(id: string, command: Create): () => void {
+    const row: SessionRow = {
+      id,
+      tenant: command.tenant,
+      context: command.context,
+      spec: command.spec,
+      box: newId("box"),
+      container: null,
+      token: randomBytes(32).toString("base64url"),
+      state: "creating",
+      report: { state: "creating" },
+    };
+    const refusal = this.#refusal(id);
+    if (refusal) {
+      row.state = "failed";
+      row.report = { state: "failed", failure: refusal.failure };
+    }
+    // The box is bound to the session in this one transaction, before anything of the session reaches it.
+    const pooled = refusal ? null : this.#context.pool.take(command.context, command.spec);
+    if (pooled) {
+      row.box = pooled.row.box;
+      row.container = pooled.row.container;
+      row.token = pooled.row.token;
+    }
+    this.#context.journal.addSession(row);
+    return () => {
+      const session = new Session(row, this.#context);
+      this.#sessions.set(id, session);
+      if (refusal) session.tell();
+      else session.create(pooled);
+    };
+  }
+
+  #refusal(id: string): SandbarError | null {
+    if (!SAFE_ID.test(id))
+      return new SandbarError("SESSION_START_FAILED", "the session's id cannot be a folder's name");
+    if (this.live >= this.#context.config.maxSessions)
+      return new SandbarError(
+        "NO_HOST_AVAILABLE",
+        `this host has its ${this.#context.config.maxSessions} sessions`,
+      );
+    return null;
+  }
+
+  #recordRun(n: number, id: string, session: Session | undefined, command: Run): () => void {
+    const { journal } = this.#context;
+    if (!journal.addExecution(n, id, command)) return () => {};
+    const row: ExecutionRow = {
+      id: command.execution,
+      session: id,
+      command,
+      state: "accepted",
+      started_at: null,
+      deadline: null,
+      asked: "nothing",
+      killed: false,
+      outcome: null,
+    };
+    if (session && !session.terminal && session.row.state !== "stopping") return () => session.run(row);
+    return () =>
+      this.settleWithoutBox(row, "this host does not have the session", session?.row.state === "stopping");
+  }
+
+  /** For an execution whose sandbox is gone: its outcome is only reported. */
+  settleWithoutBox(row: ExecutionRow, reason: string, stopped: boolean): void {
+    const { journal, settled } = this.#context;
+    if (!row.outcome) {
+      const storage = this.#sessions.get(row.session)?.storage ?? "TMPFS";
+      row.outcome = outcomeOfContainerDeath(reason, {
+        asked: stopped ? "stop" : row.asked,
+        killed: row.killed,
+        timeoutMs: row.command.timeout_ms,
+        storage,
+        startedAt: row.started_at,
+        finishedAt: Date.now(),
+      });
+      journal.executionFinished(row.id, row.outcome);
+    }
+    settled.add(row.session, row.id, row.outcome);
+    settled.report(row.id);
+  }
+
+  inventory(brief: boolean): { session: string; report: SessionReport }[] {
+    return this.all().map((session) => session.inventory(brief));
+  }
+
+  onWelcome(): void {
+    // Outcomes first: what a stopped session leaves behind must be known before its end is.
+    this.#context.settled.onWelcome();
+    for (const session of this.#sessions.values()) session.onWelcome();
+  }
+
+  onAck({ session, execution, seq, final }: Extract<ServerFrame, { t: "ack" }>): void {
+    if (!this.#sessions.get(session)?.executions.onAck(execution, seq, final))
+      this.#context.settled.onAck(execution, final);
+  }
+
+  onResend({ session, execution, seq }: Extract<ServerFrame, { t: "resend" }>): void {
+    if (!this.#sessions.get(session)?.executions.onResend(execution, seq))
+      this.#context.settled.onResend(execution);
+  }
+
+  onSessionAck({ session: id, state }: Extract<ServerFrame, { t: "session.ack" }>): void {
+    const session = this.#sessions.get(id);
+    if (!session?.terminal || session.row.state !== state) return;
+    this.#sessions.delete(id);
+    this.#context.journal.forgetSession(id);
+  }
+
+  async onCall({ id, session, method, params }: Extract<ServerFrame, { t: "call" }>): Promise<void> {
+    let frame: HostFrame;
+    try {
+      const result = await this.#ask(session, method, params);
+      frame = { t: "answer", id, result: result ?? null };
+    } catch (error) {
+      frame = { t: "answer", id, failure: failureOf(error, "HOST_ERROR") };
+    }
+    this.#context.link.send(frame);
+  }
+
+  async #ask(session: string, method: string, params: unknown): Promise<unknown> {
+    const ofHost = this.#context.volumeCalls.handle(method, params);
+    if (ofHost) return ofHost;
+    const found = this.#sessions.get(session);
+    if (!found) throw new SandbarError("NOT_FOUND", "this host does not have the session");
+    const given = isRecord(params) ? params : {};
+    if (typeof given.once !== "string") return this.#askSession(found, method, given);
+    return this.#once.do(`${session} ${given.once}`, () => this.#askSession(found, method, given));
+  }
+
+  async #askSession(found: Session, method: string, given: Record<string, unknown>): Promise<unknown> {
+    const { files, exports, datasets, processes } = this.#context;
+    const asked =
+      files.handle(found, method, given) ??
+      exports.handle(found, method, given) ??
+      datasets.handle(found, method, given) ??
+      processes.handle(found, method, given) ??
+      (CALLS.has(method) ? found.call(method, given) : undefined);
+    if (!asked) throw new SandbarError("HOST_ERROR", `this host does not know ${method}`);
+    return asked;
+  }
+
+  onContainerDeath(container: string): void {
+    for (const session of this.#sessions.values())
+      if (session.container === container && !session.terminal) void this.#confirmDeath(session, container);
+  }
+
+  /** Looks at every container: for the times when Docker's events could not be heard. */
+  async checkAll(): Promise<void> {
+    for (const session of this.all())
+      if (session.container && !session.terminal) await this.#confirmDeath(session, session.container);
+  }
+
+  async #confirmDeath(session: Session, container: string): Promise<void> {
+    try {
+      const reason = await this.#context.containers.deathOf(container);
+      // Meanwhile it may have got another one.
+      if (reason && session.container === container) session.died(reason);
+    } catch (error) {
+      this.#context.log.warn({ err: error, container }, "could not look at a container");
+    }
+  }
+
+  #send(id: string, report: SessionReport): void {
+    this.#context.link.send({ t: "session", session: id, report });
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,18 @@
+import { join } from "node:path";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { describeMcp } from "../fixtures/mcp-suite.ts";
+import { REPO } from "../fixtures/stack.ts";
+
+describeMcp(
+  "sandbar mcp over stdio",
+  (stack) =>
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [join(REPO, "sdk/src/cli/main.ts"), "mcp"],
+      env: {
+        ...(process.env as Record<string, string>),
+        SANDBAR_URL: stack.url,
+        SANDBAR_API_KEY: stack.key,
+      },
+    }),
+);

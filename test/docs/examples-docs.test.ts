@@ -1,0 +1,45 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ERRORS } from "@sandbar/shared";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type OpenApi, referenceOf } from "../../docs/reference.ts";
+import { troubleshooting } from "../../docs/troubleshooting.ts";
+import { REPO, Stack } from "../fixtures/stack.ts";
+
+const DOCS = join(REPO, "docs");
+
+// After a change of routes or errors, `npm test -- test/docs/examples-docs.test.ts -u` writes both again.
+describe("generated documents are current", () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await Stack.start({ withoutAgent: true });
+  });
+  afterAll(() => stack?.close());
+
+  it("the reference, with every route of /openapi.json", async () => {
+    const api = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApi;
+    await expect(referenceOf(api)).toMatchFileSnapshot(join(DOCS, "reference.md"));
+  });
+
+  it("troubleshooting, with a section for every error code", async () => {
+    const text = troubleshooting();
+    const sections = [...text.matchAll(/^## (\w+)$/gm)].map(([, code]) => code);
+    expect(sections).toEqual(Object.keys(ERRORS));
+    await expect(text).toMatchFileSnapshot(join(DOCS, "troubleshooting.md"));
+  });
+});
+
+it.each(
+  globSync(["docs/{quickstart-*,reference,troubleshooting}.md", "examples/**/README.md"], {
+    cwd: REPO,
+    exclude: ["**/node_modules"],
+  }),
+)("%s links to what exists", (name) => {
+  const links = [...readFileSync(join(REPO, name), "utf8").matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(
+    ([, link]) => link!,
+  );
+  const missing = links.filter(
+    (link) => !/^https?:/.test(link) && !existsSync(join(REPO, dirname(name), link)),
+  );
+  expect(missing).toEqual([]);
+});

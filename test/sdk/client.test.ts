@@ -1,0 +1,191 @@
+import { Sandbar, SandbarError } from "@sandbar/sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Stack } from "../fixtures/stack.ts";
+import { TcpProxy } from "../fixtures/tcp-proxy.ts";
+
+describe("the TypeScript client on the real product", () => {
+  let stack: Stack;
+  let client: Sandbar;
+
+  beforeAll(async () => {
+    stack = await Stack.start();
+    client = new Sandbar({ url: stack.url, apiKey: stack.key });
+  });
+  afterAll(() => stack?.close());
+
+  it("a key finds the same session again, with its variables", async () => {
+    const session = await client.session({ key: "thread-1", runtime: "python" });
+    await session.run("x = 41");
+    const again = await client.session({ key: "thread-1", runtime: "python" });
+    expect(again.id).toBe(session.id);
+    expect((await again.run("x + 1")).text).toBe("42");
+    expect((await client.findSession("thread-1"))?.id).toBe(session.id);
+    expect(await client.findSession("nobody")).toBeNull();
+  });
+
+  it("await using stops the session", async () => {
+    let id = "";
+    {
+      await using session = await client.session();
+      id = session.id;
+      expect((await session.run("print('hi')")).ok().stdout).toBe("hi\n");
+    }
+    const ended = await client.getSession(id);
+    expect(["stopping", "stopped"]).toContain(ended.info.status);
+    await expect(ended.run("1")).rejects.toMatchObject({
+      code: "SESSION_ENDED",
+      status: 410,
+      retryable: false,
+    });
+  });
+
+  it("errors of the code are answers; ok() throws them", async () => {
+    await using session = await client.session();
+    const execution = await session.run("1 / 0");
+    expect(execution).toMatchObject({
+      status: "error",
+      error: { name: "ZeroDivisionError" },
+      succeeded: false,
+    });
+    expect(() => execution.ok()).toThrow("ZeroDivisionError: division by zero (variables kept, files kept)");
+    expect(await session.run("while True: pass", { timeoutS: 0.5 })).toMatchObject({ status: "timeout" });
+  });
+
+  it("streams output while the code runs", async () => {
+    await using session = await client.session();
+    const types: string[] = [];
+    let text = "";
+    const code =
+      "import sys, time\nfor i in range(3):\n    print(i, flush=True); time.sleep(0.1)\nprint('e', file=sys.stderr)\n'end'";
+    for await (const event of session.stream(code)) {
+      if (types.at(-1) !== event.type) types.push(event.type);
+      if (event.type === "stdout") text += event.text;
+      if (event.type === "finished") expect(event.execution.text).toBe("'end'");
+    }
+    expect(types).toEqual(["started", "stdout", "stderr", "result", "finished"]);
+    expect(text).toBe("0\n1\n2\n");
+    const seen: string[] = [];
+    await session.run("print('live')", { onStdout: (chunk) => seen.push(chunk) });
+    expect(seen.join("")).toBe("live\n");
+  });
+
+  it("a network that is cut again and again costs no output and runs the code once", async () => {
+    const proxy = await TcpProxy.start(stack.port);
+    try {
+      const flaky = new Sandbar({ url: proxy.url, apiKey: stack.key, retry: { baseMs: 10, maxMs: 50 } });
+      const session = await flaky.session({ key: "flaky" });
+      await session.run("runs = 0");
+      const cutting = setInterval(() => {
+        proxy.cut();
+        setTimeout(() => proxy.mend(), 30);
+      }, 200);
+      let text = "";
+      const execution = await session.run(
+        "import time\nruns += 1\nfor i in range(30):\n    print(i, flush=True); time.sleep(0.05)\nruns",
+        { onStdout: (chunk) => (text += chunk) },
+      );
+      clearInterval(cutting);
+      proxy.mend();
+      expect(text).toBe(Array.from({ length: 30 }, (_, i) => `${i}\n`).join(""));
+      expect(execution.text).toBe("1");
+      await session.stop();
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it("an abort interrupts the code on the server and keeps the variables", async () => {
+    await using session = await client.session();
+    await session.run("kept = 1");
+    const abort = new AbortController();
+    const run = session.run("import time\nprint('go', flush=True)\ntime.sleep(60)", {
+      signal: abort.signal,
+      onStdout: () => abort.abort(),
+    });
+    const error = await run.then(
+      () => null,
+      (reason) => reason,
+    );
+    expect(error).toMatchObject({ name: "AbortError", interrupted: true });
+    expect((await session.run("kept")).text).toBe("1");
+    expect(await session.execution(error.executionId)).toMatchObject({ status: "interrupted" });
+  });
+
+  it("the shell keeps its directory, and its exit code is told", async () => {
+    await using session = await client.session();
+    await session.sh("mkdir -p /session/deep && cd /session/deep && export WHO=me");
+    expect((await session.sh("pwd; echo $WHO")).stdout).toBe("/session/deep\nme\n");
+    expect((await session.sh("exit 3")).exit_code).toBe(3);
+  });
+
+  it("contexts have variables of their own", async () => {
+    await using session = await client.session();
+    await session.contexts.create("other", "python");
+    await session.run("x = 1");
+    expect(await session.run("x", { context: "other" })).toMatchObject({ status: "error" });
+    expect((await session.contexts.list()).map(({ name }) => name)).toContain("other");
+    await session.run("y = 2", { context: "other" });
+    await session.contexts.restart("other");
+    expect(await session.run("y", { context: "other" })).toMatchObject({ status: "error" });
+    await session.contexts.remove("other");
+    expect((await session.contexts.list()).map(({ name }) => name)).not.toContain("other");
+  });
+
+  it("tells the state of a context", async () => {
+    await using session = await client.session();
+    await session.run("import json\nnumber = 7\nname = 'Ada'");
+    const state = await session.state();
+    expect(state.variables).toEqual(
+      expect.arrayContaining([expect.objectContaining({ name: "number", type: "int", repr: "7" })]),
+    );
+    expect(state.imports.join()).toContain("json");
+    expect(state.cwd).toBe("/session");
+  });
+
+  it("passes stdin and env", async () => {
+    await using session = await client.session();
+    const execution = await session.run("import os\nprint(input(), os.environ['WHO'])", {
+      stdin: "line\n",
+      env: { WHO: "me" },
+    });
+    expect(execution.stdout).toBe("line me\n");
+  });
+
+  it("starts code, lets it go, and follows it later", async () => {
+    await using session = await client.session();
+    const { id, status } = await session.start(
+      "import time\nfor i in range(3): print(i, flush=True); time.sleep(0.1)",
+    );
+    expect(["queued", "running"]).toContain(status);
+    expect((await session.follow(id).finished()).stdout).toBe("0\n1\n2\n");
+    const [newest] = await session.executions().all();
+    expect(newest?.id).toBe(id);
+  });
+
+  it("refusals name the field and the hint", async () => {
+    const error = await client.session({ limits: { memory_mb: 1 } }).catch((reason) => reason);
+    expect(error).toBeInstanceOf(SandbarError);
+    expect(error).toMatchObject({ code: "VALIDATION_FAILED", status: 400, retryable: false });
+    expect(error.errors[0].path).toContain("memory_mb");
+    const stranger = new Sandbar({ url: stack.url, apiKey: "wrong" });
+    await expect(stranger.session()).rejects.toMatchObject({ code: "UNAUTHENTICATED", status: 401 });
+    const nobody = new Sandbar({ url: "http://127.0.0.1:9", apiKey: "", retry: { baseMs: 1 } });
+    await expect(nobody.session()).rejects.toMatchObject({ code: "NETWORK_ERROR", retryable: true });
+  });
+
+  it("shows operators hosts, keys and usage", async () => {
+    expect(await client.hosts.list().all()).toMatchObject([{ id: stack.hostId, status: "online" }]);
+    const key = await client.keys.create({ name: "agent", tenant: "other", scopes: ["agent"] });
+    const other = new Sandbar({ url: stack.url, apiKey: key.secret });
+    expect(await other.sessions().all()).toEqual([]);
+    await expect(other.hosts.list().all()).rejects.toMatchObject({ code: "FORBIDDEN" });
+    await client.keys.remove(key.id);
+    expect((await client.keys.list().all()).map(({ id }) => id)).not.toContain(key.id);
+    expect(await client.usage()).toMatchObject({ executions: expect.any(Number) });
+    expect(await client.health()).toEqual({ status: "ok" });
+    expect((await client.hosts.enroll()).token).toBeTruthy();
+    await client.hosts.cordon(stack.hostId);
+    expect((await client.hosts.get(stack.hostId)).cordoned).toBe(true);
+    await client.hosts.uncordon(stack.hostId);
+  });
+});

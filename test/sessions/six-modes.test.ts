@@ -1,0 +1,162 @@
+import { execFile } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Client } from "../fixtures/client.ts";
+import { eventually, REPO, Stack } from "../fixtures/stack.ts";
+
+const run = promisify(execFile);
+let stack: Stack;
+let client: Client;
+let outside: string;
+let datasets: string;
+
+beforeAll(async () => {
+  datasets = mkdtempSync(join(tmpdir(), "sandbar-datasets-"));
+  chmodSync(datasets, 0o755);
+  writeFileSync(join(datasets, "numbers.csv"), "a,b\n1,2\n");
+  stack = await Stack.start({ agentEnv: { DATASETS_HOST_RO: datasets } });
+  outside = join(stack.home, "outside.txt");
+  writeFileSync(outside, "untouched");
+  client = stack.client();
+});
+afterAll(async () => {
+  await stack?.close();
+  rmSync(datasets, { recursive: true });
+});
+
+const folderOf = (session: string) => join(stack.home, "sessions", session);
+const entries = (session: string): Record<string, unknown>[] =>
+  readFileSync(join(folderOf(session), "session.log"), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+const json = (session: string, name: string) =>
+  JSON.parse(readFileSync(join(folderOf(session), name), "utf8"));
+
+const LOOK = `
+import os, pathlib
+def writable(path):
+    try:
+        pathlib.Path(path, 'probe').write_text('x')
+        os.remove(path + '/probe')
+        return True
+    except OSError:
+        return False
+[writable('/session'), os.path.exists('/data/numbers.csv'), writable('/data'), os.path.isdir('/session/data'), os.statvfs('/session').f_blocks > 0]
+`;
+
+describe.each(["TMPFS", "BIND"])("storage %s", (storage) => {
+  it.each(["NONE", "LOCAL_RO", "API"])("with datasets %s", async (access) => {
+    const session = await client.create({ storage, datasets: { access } });
+    expect(session).toMatchObject({ storage, datasets: { access } });
+    const looked = await client.run(session.id, LOOK);
+    expect(looked.text).toBe(`[True, ${access === "LOCAL_RO" ? "True" : "False"}, False, True, True]`);
+    const refused = await client.run(session.id, "open('/data/new', 'w')");
+    expect(refused.error?.name).toMatch(/OSError|PermissionError|FileNotFoundError/);
+    await client.run(session.id, "open('/session/kept.txt', 'w').write('kept')");
+    await client.stop(session.id);
+    await eventually("the container to go", 10_000, async () => (await stack.containers()).length === 0);
+    expect(existsSync(join(folderOf(session.id), "kept.txt"))).toBe(storage === "BIND");
+  });
+});
+
+describe("a BIND session's folder", () => {
+  it("has a log, metadata and the last state, without secrets", async () => {
+    const session = await client.create({ storage: "BIND", env: { TOKEN: "s3cret" } });
+    await client.run(session.id, "answer = 42\nprint('hello')\nanswer");
+    await client.run(session.id, "1 / 0");
+    await client.run(session.id, "open('/session/artifacts/plot.txt', 'w').write('data')");
+    await eventually("three entries", 5000, () => entries(session.id).length === 3);
+    expect(entries(session.id)).toMatchObject([
+      { status: "ok", language: "python", stdout: "hello\n", result: "42", error: null },
+      { status: "error", error: { name: "ZeroDivisionError" } },
+      { status: "ok", artifacts: [{ name: "plot.txt", size: 4 }] },
+    ]);
+    await eventually("the state", 5000, () => existsSync(join(folderOf(session.id), "python_state.json")));
+    expect(json(session.id, "python_state.json").variables).toContainEqual(
+      expect.objectContaining({ name: "answer", repr: "42" }),
+    );
+    await client.stop(session.id);
+    await eventually(
+      "the last metadata",
+      5000,
+      () => json(session.id, "session_metadata.json").status === "stopped",
+    );
+    const metadata = readFileSync(join(folderOf(session.id), "session_metadata.json"), "utf8");
+    expect(JSON.parse(metadata)).toMatchObject({
+      session_id: session.id,
+      storage: "BIND",
+      env: ["TOKEN"],
+      executions: { ok: 2, error: 1 },
+    });
+    expect(metadata).not.toContain("s3cret");
+    expect(lstatSync(join(folderOf(session.id), "artifacts")).isDirectory()).toBe(true);
+
+    const view = await run(process.execPath, [
+      join(REPO, "sdk/src/cli/main.ts"),
+      ...["view", folderOf(session.id), "--limit", "2", "--no-state", "--no-artifacts"],
+    ]);
+    expect(view.stdout).toContain("Executions (2 of 3)");
+    expect(view.stdout).toContain("ZeroDivisionError");
+    expect(view.stdout).not.toContain("State");
+    expect(view.stdout).not.toContain("hello");
+  });
+
+  it("never leads the daemon out of it, nor makes it wait", async () => {
+    const session = await client.create({ storage: "BIND" });
+    const plants = [
+      `os.symlink(${JSON.stringify(outside)}, name)`,
+      "os.mkfifo(name)",
+      "os.mkfifo(name); reader = os.open(name, os.O_RDONLY | os.O_NONBLOCK)",
+      "open('/session/victim', 'w').write('mine'); os.link('/session/victim', name)",
+      "os.mkdir(name)",
+      "os.symlink('/session/artifacts', name)",
+    ];
+    for (const plant of plants) {
+      const code = `
+import os, shutil
+for name in ['session.log', 'session_metadata.json', 'python_state.json', 'session.log.1']:
+    name = '/session/' + name
+    while True:
+        shutil.rmtree(name) if os.path.isdir(name) and not os.path.islink(name) else os.path.lexists(name) and os.remove(name)
+        try:
+            ${plant}
+            break
+        except FileExistsError:
+            pass  # The daemon has written about the execution before.
+`;
+      const planted = await client.run(session.id, code);
+      expect(planted.error, plant).toBeNull();
+      expect((await client.run(session.id, "6 * 7")).text).toBe("42");
+    }
+    expect((await client.run(session.id, "open('/session/victim').read()")).text).toBe("'mine'");
+    expect(readFileSync(outside, "utf8")).toBe("untouched");
+    expect(statSync(join(folderOf(session.id), "session.log")).isFile()).toBe(true);
+    await client.stop(session.id);
+  });
+
+  it("keeps a log of bounded size", async () => {
+    const session = await client.create({ storage: "BIND" });
+    await client.run(session.id, "open('/session/session.log', 'wb').write(b'x' * 10_485_500)");
+    await client.run(session.id, "'after'");
+    await eventually(
+      "a fresh log",
+      5000,
+      () => statSync(join(folderOf(session.id), "session.log")).size < 100_000,
+    );
+    expect(statSync(join(folderOf(session.id), "session.log.1")).size).toBeGreaterThan(10_000_000);
+    await client.stop(session.id);
+  });
+});
