@@ -8,7 +8,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["{shared,worker,agent-host,sdk}/{src,local,setup,deploy}/**/*.test.ts"],
+          include: ["{shared,worker,agent-host,sdk,cli}/{src,local,setup,deploy}/**/*.test.ts"],
           exclude,
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },

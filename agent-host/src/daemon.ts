@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerFrame } from "@sandbar/shared";
+import { VERSION } from "@sandbar/shared";
 import { ArtifactExport } from "./artifacts/artifact-export.ts";
 import { ArtifactIngest } from "./artifacts/artifact-ingest.ts";
 import { LateMounts } from "./box/late-mounts.ts";
@@ -26,7 +27,6 @@ import { createSigner, type Identity } from "./host/identity.ts";
 import { takeLock } from "./host/lock.ts";
 import type { Log } from "./host/log.ts";
 import { copyRuntime, removeOldRuntimes } from "./host/runtime-copy.ts";
-import { VERSION } from "./host/version.ts";
 import { Journal } from "./journal/journal.ts";
 import { Pool } from "./pool/pool.ts";
 import { ProcessCalls } from "./processes/process-calls.ts";

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** @module agent-host: runs the sessions of one Docker host. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { VERSION } from "@sandbar/shared";
 import { parseCommandLine, USAGE, UsageError } from "./cli.ts";
 import { type DaemonMode, EXIT, runDaemon } from "./daemon.ts";
 import { type Config, ConfigError, readConfig } from "./host/config.ts";
@@ -8,7 +9,6 @@ import { isDiskFailure } from "./host/disk-failure.ts";
 import { IdentityError, readIdentity } from "./host/identity.ts";
 import { liveDaemon } from "./host/lock.ts";
 import { createLog } from "./host/log.ts";
-import { VERSION } from "./host/version.ts";
 import { join } from "./join.ts";
 import { Journal } from "./journal/journal.ts";
 

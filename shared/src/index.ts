@@ -22,4 +22,5 @@ export * from "./media-type.ts";
 export * from "./process.ts";
 export * from "./session.ts";
 export * from "./text.ts";
+export * from "./version.ts";
 export * from "./volume.ts";

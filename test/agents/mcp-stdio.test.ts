@@ -8,7 +8,7 @@ describeMcp(
   (stack) =>
     new StdioClientTransport({
       command: process.execPath,
-      args: [join(REPO, "sdk/src/cli/main.ts"), "mcp"],
+      args: [join(REPO, "cli/src/main.ts"), "mcp"],
       env: {
         ...(process.env as Record<string, string>),
         SANDBAR_URL: stack.url,

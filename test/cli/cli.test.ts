@@ -35,7 +35,7 @@ describe("the sandbar command on the real product", () => {
     await stack?.close();
   });
 
-  const command = (args: string[]) => [join(REPO, "sdk/src/cli/main.ts"), ...args];
+  const command = (args: string[]) => [join(REPO, "cli/src/main.ts"), ...args];
   const settings = () => ({
     cwd: folder,
     env: {
@@ -271,7 +271,7 @@ describe("the sandbar command on the real product", () => {
 
   /** The command with a real terminal, typed to as a person would. */
   function startOnTty(args: string[]) {
-    const words = [process.execPath, join(REPO, "sdk/src/cli/main.ts"), ...args].map((word) => `'${word}'`);
+    const words = [process.execPath, join(REPO, "cli/src/main.ts"), ...args].map((word) => `'${word}'`);
     // Without `exec` a shell stays between, and dash ends with 130 once a Ctrl-C has passed it.
     const child = spawn("script", ["-qefc", `exec ${words.join(" ")}`, "/dev/null"], {
       cwd: folder,

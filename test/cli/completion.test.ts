@@ -9,7 +9,7 @@ import { REPO } from "../fixtures/stack.ts";
 const folder = mkdtempSync(join(tmpdir(), "sandbar-completion-"));
 writeFileSync(
   join(folder, "sandbar"),
-  `#!/bin/sh\nexec '${process.execPath}' '${join(REPO, "sdk/src/cli/main.ts")}' "$@"\n`,
+  `#!/bin/sh\nexec '${process.execPath}' '${join(REPO, "cli/src/main.ts")}' "$@"\n`,
   { mode: 0o755 },
 );
 const options = {

@@ -42,7 +42,7 @@ describe("the published package", () => {
     for (const name of ["README.md", "LICENSE"]) expect(readdirSync(dist)).toContain(name);
   });
 
-  it("every entry loads, and the command runs", () => {
+  it("every entry loads", () => {
     const run = (...args: string[]) =>
       execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
     const script = `for (const entry of ["", "/langchain", "/deepagents", "/node", "/mcp"]) {
@@ -52,7 +52,6 @@ describe("the published package", () => {
     const output = run("--input-type=module", "-e", script);
     for (const name of ["Sandbar", "makeCodeSandboxTool", "SandbarSandbox", "Config", "createMcpServer"])
       expect(output).toContain(name);
-    expect(run(join(dist, "sdk/src/cli/main.js"), "--version")).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it("its types serve a strict program", () => {

@@ -105,7 +105,7 @@ describe("a BIND session's folder", () => {
     expect(lstatSync(join(folderOf(session.id), "artifacts")).isDirectory()).toBe(true);
 
     const view = await run(process.execPath, [
-      join(REPO, "sdk/src/cli/main.ts"),
+      join(REPO, "cli/src/main.ts"),
       ...["view", folderOf(session.id), "--limit", "2", "--no-state", "--no-artifacts"],
     ]);
     expect(view.stdout).toContain("Executions (2 of 3)");

@@ -43,7 +43,7 @@ describe("docs/configuration.md", () => {
       "worker/local/main.ts",
       "worker/local/server.ts",
       "worker/local/workerd-leash.ts",
-      "sdk/src/up/up.ts",
+      "cli/src/up/up.ts",
     ]
       .flatMap((file) => [...read(file).matchAll(/process\.env\.(SANDBAR_[A-Z_]+)/g)])
       .map(([, name]) => name);

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import type { SessionSpec } from "@sandbar/shared";
+import { VERSION } from "@sandbar/shared";
 import type { Containers } from "../docker/containers.ts";
 import type { Config } from "../host/config.ts";
-import { VERSION } from "../host/version.ts";
 
 /** Null when the image is not there. */
 export async function fingerprint(

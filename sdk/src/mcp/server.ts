@@ -7,13 +7,12 @@ import {
   ResourceTemplate,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { LanguageSchema } from "@sandbar/shared";
+import { LanguageSchema, VERSION } from "@sandbar/shared";
 import { z } from "zod";
 import type { Sandbar, SessionOptions } from "../client.ts";
 import { SandbarError } from "../errors.ts";
 import type { Execution } from "../execution.ts";
 import type { RunOptions, Session } from "../session.ts";
-import { VERSION } from "../version.ts";
 import { progressOf } from "./progress.ts";
 import { artifactUri, base64, executionResult, orRefusal, plainResult } from "./result.ts";
 import { CreateSessionInput, SessionId, SessionOutput, TimeoutS } from "./schemas.ts";

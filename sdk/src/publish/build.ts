@@ -5,27 +5,18 @@
  * @module
  */
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 const SDK = resolve(import.meta.dirname, "../..");
 const REPO = resolve(SDK, "..");
 const out = resolve(process.argv[2] ?? join(SDK, "dist"));
-const ENTRIES = ["index", "langchain/index", "deepagents/index", "node/index", "mcp/index", "cli/main"];
+const ENTRIES = ["index", "langchain/index", "deepagents/index", "node/index", "mcp/index", "mcp/stdio"];
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 compile();
 for (const file of emitted()) linkShared(file);
-chmodSync(join(out, "sdk/src/cli/main.js"), 0o755);
 copyFileSync(join(SDK, "README.md"), join(out, "README.md"));
 copyFileSync(join(REPO, "LICENSE"), join(out, "LICENSE"));
 writeFileSync(join(out, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
@@ -72,8 +63,6 @@ function linkShared(file: string): void {
 
 function manifest(): Record<string, unknown> {
   const own = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8"));
-  // These serve `sandbar up`, which needs the whole repository.
-  const { dockerode: _, ...dependencies } = own.dependencies as Record<string, string>;
   const published = (source: string) => source.replace("./src/", "./sdk/src/").replace(/\.ts$/, "");
   return {
     name: own.name,
@@ -89,9 +78,10 @@ function manifest(): Record<string, unknown> {
         { types: `${published(source)}.d.ts`, default: `${published(source)}.js` },
       ]),
     ),
-    bin: { sandbar: "./sdk/src/cli/main.js" },
     dependencies: Object.fromEntries(
-      Object.entries(dependencies).filter(([, version]) => !version.startsWith("workspace:")),
+      Object.entries(own.dependencies as Record<string, string>).filter(
+        ([, version]) => !version.startsWith("workspace:"),
+      ),
     ),
     peerDependencies: own.peerDependencies,
     peerDependenciesMeta: own.peerDependenciesMeta,

@@ -1,5 +1,5 @@
 /** @module Exit codes, after the conventions of shells and `timeout`. */
-import type { ExecutionRecord } from "../execution.ts";
+import type { ExecutionRecord } from "@sandbar/sdk";
 
 export const EXIT = {
   ok: 0,

@@ -5,14 +5,14 @@ import { join, posix } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
+import type { Session } from "@sandbar/sdk";
+import { SandbarError } from "@sandbar/sdk";
+import { downloadFile, uploadFile } from "@sandbar/sdk/node";
 import type { Command } from "commander";
-import { SandbarError } from "../errors.ts";
-import { downloadFile, uploadFile } from "../node/transfer.ts";
-import type { Session } from "../session.ts";
-import { UsageError } from "./explain.ts";
-import { cli, existingSession } from "./global-options.ts";
-import { type ProgressBar, progressBar } from "./progress.ts";
-import { untilSignalled } from "./signals.ts";
+import { UsageError } from "../invocation/explain.ts";
+import { cli, existingSession } from "../invocation/global-options.ts";
+import { untilSignalled } from "../invocation/signals.ts";
+import { type ProgressBar, progressBar } from "../terminal/progress.ts";
 
 export interface Place {
   session: string | null;

@@ -1,10 +1,9 @@
 /** @module Shows an execution while it runs; Ctrl-C interrupts the code first and quits when pressed again. */
 import { existsSync, writeFileSync } from "node:fs";
-import { cuts } from "../describe.ts";
-import { bytesFromBase64, type Execution } from "../execution.ts";
-import type { ExecutionEvent, ExecutionStream } from "../execution-stream.ts";
-import { EXIT } from "./exit-codes.ts";
-import { clean, dim, red, size } from "./output.ts";
+import type { Execution, ExecutionEvent, ExecutionStream } from "@sandbar/sdk";
+import { cuts } from "@sandbar/sdk";
+import { EXIT } from "../invocation/exit-codes.ts";
+import { clean, dim, red, size } from "./print.ts";
 
 const IMAGES: Record<string, string> = {
   "image/png": "png",
@@ -79,7 +78,7 @@ function showResult(bundle: Record<string, unknown>): void {
     const data = bundle[mime];
     if (typeof data !== "string") continue;
     const name = freeName(extension);
-    writeFileSync(name, extension === "svg" ? data : bytesFromBase64(data), { flag: "wx" });
+    writeFileSync(name, extension === "svg" ? data : Buffer.from(data, "base64"), { flag: "wx" });
     process.stderr.write(dim(`saved ${name}\n`));
     return;
   }

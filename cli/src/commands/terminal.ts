@@ -1,8 +1,8 @@
 /** @module `sandbar terminal` and `sandbar processes`. */
 import type { Command } from "commander";
-import { UsageError } from "./explain.ts";
-import { cli, existingSession } from "./global-options.ts";
-import { age, dim, printList, printOne } from "./output.ts";
+import { UsageError } from "../invocation/explain.ts";
+import { cli, existingSession } from "../invocation/global-options.ts";
+import { age, dim, printList, printOne } from "../terminal/print.ts";
 
 export function addTerminal(program: Command): void {
   program

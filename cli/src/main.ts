@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { EXIT } from "./exit-codes.ts";
-import { explain } from "./explain.ts";
+import { EXIT } from "./invocation/exit-codes.ts";
+import { explain } from "./invocation/explain.ts";
 /** @module The `sandbar` command. */
 import { program } from "./program.ts";
 

@@ -1,6 +1,6 @@
 /** @module A progress bar on standard error, only where somebody looks. */
 import { Transform } from "node:stream";
-import { clean, size } from "./output.ts";
+import { clean, size } from "./print.ts";
 
 export type ProgressBar = ReturnType<typeof progressBar>;
 

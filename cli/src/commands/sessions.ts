@@ -1,8 +1,14 @@
 /** @module `sandbar sessions`, `sandbar state` and `sandbar contexts`. */
 import type { Session as SessionRecord } from "@sandbar/shared";
 import { Argument, type Command } from "commander";
-import { addSessionFlags, cli, existingSession, type SessionFlags, sessionFor } from "./global-options.ts";
-import { age, type Column, printList, printOne, size } from "./output.ts";
+import {
+  addSessionFlags,
+  cli,
+  existingSession,
+  type SessionFlags,
+  sessionFor,
+} from "../invocation/global-options.ts";
+import { age, type Column, printList, printOne, size } from "../terminal/print.ts";
 
 export const SESSION_COLUMNS: Column<SessionRecord>[] = [
   { title: "id", value: (s) => s.id },

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { constants } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { withFileLock } from "./file-lock.mjs";
+import { withFileLock } from "../../agent-host/setup/file-lock.mjs";
 
 const NODE_VERSION = "24.21.0";
 const PNPM_VERSION = "12.18.0";
@@ -20,8 +20,8 @@ const setpriv = "/usr/bin/setpriv";
 const parent = process.ppid;
 
 const words = {
-  start: { about: "set up what is missing and serve", command: [...node, "sdk/src/up/up.ts"] },
-  down: { about: "remove everything that start made", command: [...node, "sdk/src/up/down.ts"] },
+  start: { about: "set up what is missing and serve", command: [...node, "cli/src/up/up.ts"] },
+  down: { about: "remove everything that start made", command: [...node, "cli/src/up/down.ts"] },
   test: { about: "run every test", command: [...node, "test/run.ts"] },
   bench: { about: "measure, side by side with the alternatives", command: [...node, "bench/run.ts"] },
   lint: { about: "check style", command: ["biome", "check", "."] },
@@ -31,7 +31,7 @@ const words = {
   "setup-only": { about: "stop after the set-up", command: undefined },
 };
 
-const help = `Usage: node agent-host/setup/toolchain.mjs <word> [arguments]\n\n${Object.entries(words)
+const help = `Usage: node cli/setup/toolchain.mjs <word> [arguments]\n\n${Object.entries(words)
   .map(([word, { about }]) => `  ${word.padEnd(12)}${about}`)
   .join("\n")}\n`;
 

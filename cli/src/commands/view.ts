@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { UsageError } from "./explain.ts";
-import { cli, number } from "./global-options.ts";
-import { bold, clean, printJson, size } from "./output.ts";
+import { UsageError } from "../invocation/explain.ts";
+import { cli, number } from "../invocation/global-options.ts";
+import { bold, clean, printJson, size } from "../terminal/print.ts";
 
 const READ_LIMIT_BYTES = 32 * 1024 * 1024;
 const BLOCK_LINES = 20;

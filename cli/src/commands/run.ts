@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
+import { quote } from "@sandbar/sdk";
 import type { Language } from "@sandbar/shared";
 import { type Command, Option } from "commander";
-import { quote } from "../quote.ts";
-import { exitCodeOf } from "./exit-codes.ts";
-import { UsageError } from "./explain.ts";
+import { exitCodeOf } from "../invocation/exit-codes.ts";
+import { UsageError } from "../invocation/explain.ts";
 import {
   addSessionFlags,
   type Cli,
@@ -16,9 +16,9 @@ import {
   pair,
   type SessionFlags,
   sessionFor,
-} from "./global-options.ts";
-import { interruptible, showLive } from "./live.ts";
-import { printJson } from "./output.ts";
+} from "../invocation/global-options.ts";
+import { interruptible, showLive } from "../terminal/live.ts";
+import { printJson } from "../terminal/print.ts";
 
 const LANGUAGES: Record<string, Language> = {
   ".py": "python",

@@ -1,13 +1,13 @@
 /** @module `sandbar artifacts` and `sandbar datasets`. */
 import { readFileSync } from "node:fs";
+import type { Artifact } from "@sandbar/sdk";
+import { saveArtifact } from "@sandbar/sdk/node";
 import type { Command } from "commander";
-import type { Artifact } from "../artifacts.ts";
-import { saveArtifact } from "../node/transfer.ts";
-import { UsageError } from "./explain.ts";
-import { cli, existingSession, number } from "./global-options.ts";
-import { age, type Column, printList, printOne, size } from "./output.ts";
-import { progressBar } from "./progress.ts";
-import { untilSignalled } from "./signals.ts";
+import { UsageError } from "../invocation/explain.ts";
+import { cli, existingSession, number } from "../invocation/global-options.ts";
+import { untilSignalled } from "../invocation/signals.ts";
+import { age, type Column, printList, printOne, size } from "../terminal/print.ts";
+import { progressBar } from "../terminal/progress.ts";
 
 const COLUMNS: Column<Artifact>[] = [
   { title: "id", value: (a) => a.id },

@@ -1,10 +1,10 @@
 /** @module `sandbar doctor`: each thing that must work, from near to far, with what to do when it does not. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { SandbarError } from "@sandbar/sdk";
 import type { Command } from "commander";
-import { SandbarError } from "../errors.ts";
-import { type Cli, cli } from "./global-options.ts";
-import { printJson } from "./output.ts";
+import { type Cli, cli } from "../invocation/global-options.ts";
+import { printJson } from "../terminal/print.ts";
 
 const run = promisify(execFile);
 

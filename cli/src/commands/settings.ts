@@ -1,11 +1,11 @@
 /** @module `sandbar config`: the saved URL and key. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { Sandbar } from "@sandbar/sdk";
+import { readSavedConfig, savedConfigPath } from "@sandbar/sdk/node";
 import { Argument, type Command } from "commander";
-import { Sandbar } from "../client.ts";
-import { readSavedConfig, savedConfigPath } from "../node/config.ts";
-import { cli } from "./global-options.ts";
-import { printOne } from "./output.ts";
+import { cli } from "../invocation/global-options.ts";
+import { printOne } from "../terminal/print.ts";
 
 export function addConfig(program: Command): void {
   const config = program.command("config").description("the saved URL and API key");

@@ -1,10 +1,10 @@
 /** @module `sandbar top`: hosts and sessions, refreshed. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { SandbarError } from "@sandbar/sdk";
 import type { Command } from "commander";
-import { SandbarError } from "../errors.ts";
-import { type Cli, cli, positive } from "./global-options.ts";
+import { type Cli, cli, positive } from "../invocation/global-options.ts";
+import { printJson, table } from "../terminal/print.ts";
 import { HOST_COLUMNS } from "./operator.ts";
-import { printJson, table } from "./output.ts";
 import { SESSION_COLUMNS } from "./sessions.ts";
 
 export function addTop(program: Command): void {

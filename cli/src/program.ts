@@ -1,21 +1,22 @@
 /** @module All commands of `sandbar`. */
+
+import { VERSION } from "@sandbar/shared";
 import { Command } from "commander";
-import { VERSION } from "../version.ts";
-import { addArtifacts } from "./artifacts.ts";
-import { addCompletion } from "./completion.ts";
-import { addCp } from "./cp.ts";
-import { addDoctor } from "./doctor.ts";
-import { addGlobalOptions } from "./global-options.ts";
-import { addMcp } from "./mcp.ts";
-import { addOperator } from "./operator.ts";
-import { addRepl } from "./repl.ts";
-import { addRun } from "./run.ts";
-import { addSessions } from "./sessions.ts";
-import { addConfig } from "./settings.ts";
-import { addTerminal } from "./terminal.ts";
-import { addTop } from "./top.ts";
-import { addUp } from "./up.ts";
-import { addView } from "./view.ts";
+import { addArtifacts } from "./commands/artifacts.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { addCp } from "./commands/cp.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addMcp } from "./commands/mcp.ts";
+import { addOperator } from "./commands/operator.ts";
+import { addRepl } from "./commands/repl.ts";
+import { addRun } from "./commands/run.ts";
+import { addSessions } from "./commands/sessions.ts";
+import { addConfig } from "./commands/settings.ts";
+import { addTerminal } from "./commands/terminal.ts";
+import { addTop } from "./commands/top.ts";
+import { addUp } from "./commands/up.ts";
+import { addView } from "./commands/view.ts";
+import { addGlobalOptions } from "./invocation/global-options.ts";
 
 export function program(): Command {
   const root = new Command("sandbar")

@@ -1,5 +1,5 @@
 /** @module A session of one command's own: it goes when the command does, whatever ends that. */
-import type { Session } from "../session.ts";
+import type { Session } from "@sandbar/sdk";
 import { leaveBy, SIGNALS } from "./signals.ts";
 
 export async function temporarySession(making: Promise<Session>) {

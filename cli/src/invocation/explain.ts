@@ -1,7 +1,7 @@
 /** @module What the user reads when a command fails. */
+
+import { ExecutionAborted, SandbarError } from "@sandbar/sdk";
 import { CommanderError } from "commander";
-import { SandbarError } from "../errors.ts";
-import { ExecutionAborted } from "../execution-stream.ts";
 import { EXIT } from "./exit-codes.ts";
 
 /** A mistake in the command line or its files; the message is all there is to say. */

@@ -1,8 +1,8 @@
 /** @module `sandbar hosts`, `keys` and `usage`: for those who run Sandbar. */
 import type { Scope } from "@sandbar/shared";
 import type { Command } from "commander";
-import { cli } from "./global-options.ts";
-import { age, type Column, printList, printOne } from "./output.ts";
+import { cli } from "../invocation/global-options.ts";
+import { age, type Column, printList, printOne } from "../terminal/print.ts";
 
 type HostRow = Awaited<ReturnType<ReturnType<typeof cli>["client"]["hosts"]["get"]>>;
 
@@ -39,7 +39,7 @@ export function addOperator(program: Command): void {
       printOne(enrollment, output);
       if (output === "table")
         process.stderr.write(
-          `on the new host, in a clone of the repository after \`node agent-host/setup/toolchain.mjs setup-only\`:\n  node agent-host/setup/toolchain.mjs exec node agent-host/src/main.ts join ${client.url} ${enrollment.token}\n`,
+          `on the new host, in a clone of the repository after \`node cli/setup/toolchain.mjs setup-only\`:\n  node cli/setup/toolchain.mjs exec node agent-host/src/main.ts join ${client.url} ${enrollment.token}\n`,
         );
     });
   for (const [verb, description] of [

@@ -1,11 +1,11 @@
 /** @module Options that every command has, and the client and session they lead to. */
 import { existsSync } from "node:fs";
+import type { Session } from "@sandbar/sdk";
+import { Sandbar, type SessionOptions } from "@sandbar/sdk";
+import { Config } from "@sandbar/sdk/node";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { Sandbar, type SessionOptions } from "../client.ts";
-import { Config } from "../node/config.ts";
-import type { Session } from "../session.ts";
+import type { Format } from "../terminal/print.ts";
 import { UsageError } from "./explain.ts";
-import type { Format } from "./output.ts";
 import { temporarySession } from "./temporary-session.ts";
 
 export interface GlobalOptions {

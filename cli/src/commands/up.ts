@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { UsageError } from "./explain.ts";
+import { UsageError } from "../invocation/explain.ts";
 
 export function addUp(program: Command): void {
   for (const [verb, description] of [

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { candidates } from "./commands/completion.ts";
+import { exitCodeOf } from "./invocation/exit-codes.ts";
+import { program } from "./program.ts";
+
+describe("the CLI's commands", () => {
+  it("pass the code's status through", () => {
+    const statuses = ["ok", "error", "timeout", "interrupted", "died", "unknown"] as const;
+    expect(statuses.map((status) => exitCodeOf({ status }))).toEqual([0, 1, 124, 130, 137, 126]);
+    expect(exitCodeOf({ status: "error", exit_code: 3 })).toBe(3);
+    expect(exitCodeOf({ status: "ok", exit_code: 7 })).toBe(7);
+  });
+
+  it("complete to verbs and options", () => {
+    expect(candidates(program(), [])).toEqual(expect.arrayContaining(["run", "sessions", "--url"]));
+    expect(candidates(program(), ["sessions"])).toEqual(expect.arrayContaining(["list", "stop"]));
+    expect(candidates(program(), ["run"])).toEqual(expect.arrayContaining(["--session", "--timeout"]));
+  });
+
+  it("all have a description", () => {
+    const names = program().commands.filter(
+      (command) => !command.description() && !command.name().startsWith("_"),
+    );
+    expect(names.map((command) => command.name())).toEqual([]);
+  });
+});
