@@ -13,7 +13,8 @@ import type { Client } from "@sandbar/test/fixtures/client.ts";
 import { Stack } from "@sandbar/test/fixtures/stack.ts";
 import { benchArtifacts } from "./artifacts.ts";
 import { benchBash } from "./bash.ts";
-import { benchCells, benchThroughput } from "./cells.ts";
+import { benchCells, benchCpu, benchThroughput } from "./cells.ts";
+import { compareTrees } from "./compare.ts";
 import { benchFiles, benchMemory } from "./files.ts";
 import { benchRestarts } from "./restarts.ts";
 import { benchSessions, idleMemory } from "./sessions.ts";
@@ -28,6 +29,8 @@ const PARTS: Record<string, Part> = {
   cells: async (stack, client) => [
     "### A trivial Python cell (`1+1`)",
     table(["what", "median ms", "p95 ms", "n", "against Sandbar"], await benchCells(client, say)),
+    "### CPU time of one such cell by process, ms",
+    table(["process", "ms, median"], await benchCpu(stack, client)),
     "### Bash, `echo`",
     table(["what", "median ms", "against Sandbar"], await benchBash(stack)),
   ],
@@ -69,10 +72,17 @@ const PARTS: Record<string, Part> = {
 };
 const NAMES = [...Object.keys(PARTS), "warm"];
 
+const [first, folder] = process.argv.slice(2);
+if (first === "compare" && folder) {
+  await ensureDockerEngine({ log: say });
+  await ensureImages({ names: ["python"], log: say });
+  console.log(table(["what", folder, "this tree", "ratio"], await compareTrees(folder, say)));
+  process.exit();
+}
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
 const strange = wanted.filter((name) => !NAMES.includes(name));
 if (process.argv.includes("--help") || strange.length > 0) {
-  const usage = `Usage: npm run bench [-- [--write] [${NAMES.join(" | ")}]…]\n\nWithout names everything is measured. --write puts all results into bench/README.md.`;
+  const usage = `Usage: npm run bench [-- [--write] [${NAMES.join(" | ")}]…]\n\nWithout names everything is measured. --write puts all results into bench/README.md.\n\n       npm run bench -- compare <folder of another clone>\n\nmeasures cells of both trees in rounds that alternate.`;
   console.log(strange.length > 0 ? `No such part: ${strange.join(", ")}\n\n${usage}` : usage);
   process.exit(strange.length > 0 ? 2 : 0);
 }
