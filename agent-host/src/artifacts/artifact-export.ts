@@ -18,7 +18,8 @@ import { type SignedRequests, Unreachable } from "../control-plane/signed-reques
 import { openInGuest, pieceFromGuest, tarFromGuest } from "../guest/guest-transfers.ts";
 import type { Log } from "../host/log.ts";
 import type { IngestSession } from "./artifact-ingest.ts";
-import { ASKED_FIRST_BYTES, type PushFile, type PushTarget, pushFiles, refusalOf } from "./artifact-push.ts";
+import { ASKED_FIRST_BYTES, pushFiles, refusalOf } from "./artifact-push.ts";
+import type { PushFile, PushTarget } from "./push-file.ts";
 
 /** The same content under the same name is one artifact, however often it is exported. */
 const VERSION = "export";

@@ -1,7 +1,7 @@
 /** @module Where artifacts lie until they are safe: in a sandbox, or in what one left behind. */
 import { type ArtifactEntry, type IngestFile, mediaTypeOf } from "@sandbar/shared";
 import { artifactVersion } from "./artifact-name.ts";
-import type { PushFile } from "./artifact-push.ts";
+import type { PushFile } from "./push-file.ts";
 
 export interface Found {
   readonly entry: ArtifactEntry;

@@ -21,8 +21,9 @@ import type { Log } from "../host/log.ts";
 import { Turns } from "../io/turns.ts";
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import { artifactName } from "./artifact-name.ts";
-import { checkFiles, type PushFile, type PushTarget, pushFiles, refusalOf } from "./artifact-push.ts";
+import { checkFiles, pushFiles, refusalOf } from "./artifact-push.ts";
 import { type ArtifactGuest, GuestArtifacts } from "./guest-artifacts.ts";
+import type { PushFile, PushTarget } from "./push-file.ts";
 
 /** Each may hold one bundle in memory. */
 const AT_ONCE = 4;

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Readable } from "node:stream";
 import {
   type Artifact,
   BUNDLE_BLOBS,
@@ -14,19 +13,9 @@ import {
   IngestCheckAnswerSchema,
   type IngestFile,
 } from "@sandbar/shared";
-import type { Claim, SignedRequests } from "../control-plane/signed-requests.ts";
+import type { SignedRequests } from "../control-plane/signed-requests.ts";
 import { type Upload, uploadLarge } from "./artifact-upload.ts";
-
-export interface PushFile extends IngestFile {
-  /** Held in memory, in pieces as they came, or to be read again. */
-  readonly content: readonly Buffer[] | ((offset: number, length: number) => Promise<Readable>);
-}
-
-export interface PushTarget extends Claim {
-  readonly execution: string | null;
-  /** Files of the same execution that were taken before. */
-  readonly taken: number;
-}
+import type { PushFile, PushTarget } from "./push-file.ts";
 
 export interface Pushed {
   readonly recorded: Map<PushFile, Artifact>;

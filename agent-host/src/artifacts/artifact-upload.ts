@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { ProblemSchema, StartUploadAnswerSchema } from "@sandbar/shared";
 import { z } from "zod";
 import { putPresigned, refusalOf, type SignedRequests } from "../control-plane/signed-requests.ts";
-import type { PushFile, PushTarget } from "./artifact-push.ts";
+import type { PushFile, PushTarget } from "./push-file.ts";
 
 const PartSchema = z.object({ etag: z.string() });
 

@@ -9,7 +9,7 @@ import { dialled, type GuestFiles, pieceFromGuest } from "../guest/guest-transfe
 import type { TransferSockets } from "../guest/transfer-sockets.ts";
 import { ByteSource } from "../io/byte-source.ts";
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
-import type { PushFile } from "./artifact-push.ts";
+import type { PushFile } from "./push-file.ts";
 
 const ANSWER_MS = 60_000;
 const STALL_MS = 60_000;

@@ -11,7 +11,7 @@ import type { Readable } from "node:stream";
 import { type ArtifactEntry, SMALL_BLOB_BYTES } from "@sandbar/shared";
 import { inside, openEntry, openFolder } from "../io/unfollowed.ts";
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
-import type { PushFile } from "./artifact-push.ts";
+import type { PushFile } from "./push-file.ts";
 
 /** The same as a guest looks at. */
 const ENTRIES = 2000;

@@ -12,11 +12,10 @@ import {
 } from "@sandbar/shared";
 import WebSocket from "ws";
 import type { Log } from "../host/log.ts";
+import { backoffMs } from "../io/backoff.ts";
 import { boundFrame } from "./frame-bound.ts";
 import { Heartbeat } from "./heartbeat.ts";
 
-const BACKOFF_FIRST_MS = 100;
-const BACKOFF_LAST_MS = 10_000;
 const OPENING_MS = 10_000;
 /** A link that lasted so long was of use, whatever ended it. */
 const CALM_MS = 5_000;
@@ -50,11 +49,6 @@ export interface LinkOptions {
   /** Fatal for this daemon: a newer one has the host id, or the host was removed. */
   onEnd(reason: "superseded" | "removed"): void;
   onCongestion(congested: boolean): void;
-}
-
-export function backoffMs(attempt: number, random: number = Math.random()): number {
-  const full = Math.min(BACKOFF_LAST_MS, BACKOFF_FIRST_MS * 2 ** Math.min(attempt, 20));
-  return Math.round(full * (0.5 + random / 2));
 }
 
 export class Link {

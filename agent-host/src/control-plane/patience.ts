@@ -1,6 +1,6 @@
 /** @module How long something that fails is tried again: with backoff, and only time with a link to the control plane counts. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "./link.ts";
+import { backoffMs } from "../io/backoff.ts";
 import { Unreachable } from "./signed-requests.ts";
 
 export class Patience {

@@ -3,7 +3,7 @@ import type { SessionSpec } from "@sandbar/shared";
 import type { ContainerCreateOptions } from "dockerode";
 import { SANDBOX_UID, type SessionStorage } from "../box/storage.ts";
 import type { Config } from "../host/config.ts";
-import { networkSettings } from "../host/network-env.ts";
+import { networkSettings } from "./network-settings.ts";
 
 const MB = 1024 * 1024;
 export const LABEL = {

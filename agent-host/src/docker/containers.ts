@@ -4,12 +4,15 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Language, type Limits, SandbarError, type SessionSpec } from "@sandbar/shared";
 import Docker from "dockerode";
-import { signalReason } from "../execution/outcome.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
+import { signalReason } from "../host/signal-reason.ts";
+import { backoffMs } from "../io/backoff.ts";
 import { containerName, containerOptions, LABEL, type Placement } from "./container-options.ts";
 import { Egress } from "./egress.ts";
 import { TEMPORARY_LABEL, TemporaryContainers } from "./temporary-container.ts";
+
+const REMOVAL = { firstMs: 25, lastMs: 1000 };
 
 export interface OwnContainer {
   readonly id: string;
@@ -88,16 +91,6 @@ export class Containers {
     return (await this.docker.getImage(image).inspect()).Id;
   }
 
-  async kill(id: string): Promise<void> {
-    await this.docker
-      .getContainer(id)
-      .kill()
-      .catch((error) => {
-        // 409: not running any more.
-        if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
-      });
-  }
-
   async remove(id: string): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -106,7 +99,7 @@ export class Containers {
         if (statusOf(error) === 404) return;
         // 409: a removal is under way; anything else may be Docker being busy.
         if (attempt >= 20) throw error;
-        await sleep(Math.min(1000, 25 * 2 ** attempt));
+        await sleep(backoffMs(attempt, REMOVAL));
       }
     }
   }

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { backoffMs } from "../control-plane/link.ts";
 import type { Log } from "../host/log.ts";
+import { backoffMs } from "../io/backoff.ts";
 import { LineReader } from "../io/line-reader.ts";
 import { LABEL } from "./container-options.ts";
 import type { Containers } from "./containers.ts";

@@ -17,9 +17,8 @@ import {
 } from "@sandbar/shared";
 import type { Ingested, Ledger } from "../artifacts/artifact-ingest.ts";
 import type { Config } from "../host/config.ts";
-import type { ExecutionRow, Journal } from "../journal/journal.ts";
+import type { Asked, ExecutionRow, Journal } from "../journal/journal.ts";
 import {
-  type Asked,
   type Done,
   type Ending,
   outcomeOfContainerDeath,

@@ -1,6 +1,7 @@
 import { GuestEventSchema } from "@sandbar/shared";
 import { describe, expect, it } from "vitest";
-import { type Asked, type Done, type Ending, outcomeOfContainerDeath, outcomeOfDone } from "./outcome.ts";
+import type { Asked } from "../journal/journal.ts";
+import { type Done, type Ending, outcomeOfContainerDeath, outcomeOfDone } from "./outcome.ts";
 
 const done = (status: Done["status"], extra: Partial<Done> = {}): Done =>
   GuestEventSchema.parse({

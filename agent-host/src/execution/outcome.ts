@@ -15,9 +15,8 @@ import type {
   SessionSpec,
   Survival,
 } from "@sandbar/shared";
-
-/** The first thing the daemon did to end an execution; `start` means that it never began in time. */
-export type Asked = "nothing" | "timeout" | "interrupt" | "start" | "restart" | "close" | "stop";
+import { signalReason } from "../host/signal-reason.ts";
+import type { Asked } from "../journal/journal.ts";
 
 export type Done = Extract<GuestEvent, { type: "done" }>;
 
@@ -174,26 +173,10 @@ export function outcomeUnknown(ending: Ending): Outcome {
   };
 }
 
-export function exitReason(exit: Exit | null): string {
+function exitReason(exit: Exit | null): string {
   if (exit?.signal != null) return signalReason(exit.signal);
   if (exit?.exit_code != null) return `exit code ${exit.exit_code}`;
   return "the kernel ended without a reason";
-}
-
-const SIGNAL_WORDS: Record<string, string> = {
-  SIGSEGV: "segmentation fault (SIGSEGV)",
-  SIGABRT: "aborted (SIGABRT)",
-  SIGBUS: "bus error (SIGBUS)",
-  SIGFPE: "arithmetic error (SIGFPE)",
-  SIGILL: "illegal instruction (SIGILL)",
-  SIGKILL: "killed (SIGKILL)",
-  SIGTERM: "terminated (SIGTERM)",
-  SIGSYS: "forbidden system call (SIGSYS)",
-};
-
-export function signalReason(number: number): string {
-  const name = Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
-  return name ? (SIGNAL_WORDS[name] ?? name) : `signal ${number}`;
 }
 
 export function tableError(name: ErrorCode, value: string): ExecutionError {

@@ -10,7 +10,6 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Command, Outcome, SessionReport, SessionSpec } from "@sandbar/shared";
-import type { Asked } from "../execution/outcome.ts";
 import { isDiskFailure } from "../host/disk-failure.ts";
 import { hostFolder } from "../host/identity.ts";
 
@@ -46,6 +45,9 @@ export interface PoolRow {
   /** Its kernel is ready, as far as the daemon that wrote this could see. */
   warm: 0 | 1;
 }
+
+/** The first thing the daemon did to end an execution; `start` means that it never began in time. */
+export type Asked = "nothing" | "timeout" | "interrupt" | "start" | "restart" | "close" | "stop";
 
 export interface ExecutionRow {
   id: string;
@@ -253,23 +255,11 @@ export class Journal {
   }
 
   executionIngesting(id: string, outcome: Outcome): void {
-    this.#later.delete(id);
-    this.#run(
-      "UPDATE executions SET state = 'ingesting', outcome = ?, updated = ? WHERE id = ? AND state <> 'acked'",
-      JSON.stringify(outcome),
-      Date.now(),
-      id,
-    );
+    this.#executionEnded(id, "ingesting", outcome);
   }
 
   executionFinished(id: string, outcome: Outcome): void {
-    this.#later.delete(id);
-    this.#run(
-      "UPDATE executions SET state = 'finished', outcome = ?, updated = ? WHERE id = ? AND state <> 'acked'",
-      JSON.stringify(outcome),
-      Date.now(),
-      id,
-    );
+    this.#executionEnded(id, "finished", outcome);
   }
 
   /** Written a little later: until then the outcome would only be reported once more. */
@@ -317,6 +307,17 @@ export class Journal {
     const unwanted = Date.now() - UNWANTED_MS;
     this.#run("DELETE FROM executions WHERE state = 'finished' AND updated < ?", unwanted);
     this.#run("DELETE FROM sessions WHERE state IN ('failed', 'died', 'stopped') AND updated < ?", unwanted);
+  }
+
+  #executionEnded(id: string, state: ExecutionRow["state"], outcome: Outcome): void {
+    this.#later.delete(id);
+    this.#run(
+      "UPDATE executions SET state = ?, outcome = ?, updated = ? WHERE id = ? AND state <> 'acked'",
+      state,
+      JSON.stringify(outcome),
+      Date.now(),
+      id,
+    );
   }
 
   #writeSoon(id: string, sql: string, ...values: Value[]): void {

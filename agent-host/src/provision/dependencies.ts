@@ -14,9 +14,9 @@ import { SandbarError, type SessionSpec } from "@sandbar/shared";
 import { SANDBOX_UID } from "../box/storage.ts";
 import type { Extras } from "../docker/container-options.ts";
 import type { Containers } from "../docker/containers.ts";
+import { networkSettings } from "../docker/network-settings.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
-import { networkSettings } from "../host/network-env.ts";
 import { Turns } from "../io/turns.ts";
 import { explainFailure, INSTALL, type Installer, installerFor } from "./installers.ts";
 

@@ -18,6 +18,10 @@ import { SessionFolder } from "../box/session-folder.ts";
 import type { Log } from "../host/log.ts";
 import type { ExecutionRow, SessionRow } from "../journal/journal.ts";
 
+const LOG_FILE = "session.log";
+const METADATA_FILE = "session_metadata.json";
+/** What users know it as; it holds the variables of whichever kernel was last idle: Python's, Node's or R's. */
+const KERNEL_STATE_FILE = "python_state.json";
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 const METADATA_LIMIT_BYTES = 1024 * 1024;
 const CODE_LIMIT = 100_000;
@@ -84,14 +88,14 @@ export class SessionDiary {
     this.#gathered.delete(id);
     this.#write(async () => {
       const entry = logEntry(id, command, outcome, events);
-      await this.#folder.append("session.log", `${JSON.stringify(entry)}\n`, LOG_LIMIT_BYTES);
+      await this.#folder.append(LOG_FILE, `${JSON.stringify(entry)}\n`, LOG_LIMIT_BYTES);
       const { executions } = await this.#loadCounts();
       executions[outcome.status] = (executions[outcome.status] ?? 0) + 1;
       await this.#saveMetadata();
     });
     if (this.#quiet) clearTimeout(this.#quiet);
     if (command.language !== "bash" && (outcome.state.variables === "kept" || outcome.state.lost_at))
-      this.#quiet = setTimeout(() => this.#keepState(command.context, command.language), QUIET_MS);
+      this.#quiet = setTimeout(() => this.#keepKernelState(command.context, command.language), QUIET_MS);
   }
 
   onState(): void {
@@ -104,11 +108,11 @@ export class SessionDiary {
     return this.#writing;
   }
 
-  #keepState(context: string, language: string): void {
+  #keepKernelState(context: string, language: string): void {
     this.#write(async () => {
       const state = await this.#options.askState(context);
       const kept = { time: new Date().toISOString(), context, language, ...(state as object) };
-      await this.#folder.replace("python_state.json", `${JSON.stringify(kept, null, 2)}\n`);
+      await this.#folder.replace(KERNEL_STATE_FILE, `${JSON.stringify(kept, null, 2)}\n`);
     });
   }
 
@@ -130,13 +134,13 @@ export class SessionDiary {
       created_at,
       updated_at: new Date().toISOString(),
     };
-    await this.#folder.replace("session_metadata.json", `${JSON.stringify(metadata, null, 2)}\n`);
+    await this.#folder.replace(METADATA_FILE, `${JSON.stringify(metadata, null, 2)}\n`);
   }
 
   /** An earlier daemon may have counted already. */
   async #loadCounts(): Promise<z.infer<typeof CountsSchema>> {
     if (this.#counts) return this.#counts;
-    const text = await this.#folder.read("session_metadata.json", METADATA_LIMIT_BYTES);
+    const text = await this.#folder.read(METADATA_FILE, METADATA_LIMIT_BYTES);
     const parsed = CountsSchema.safeParse(parseJson(text));
     this.#counts ??= parsed.success ? parsed.data : { created_at: new Date().toISOString(), executions: {} };
     return this.#counts;
