@@ -33,7 +33,8 @@ import { Pool } from "./pool/pool.ts";
 import { ProcessCalls } from "./processes/process-calls.ts";
 import { CapacityWatch } from "./provision/capacity.ts";
 import { Preparation } from "./provision/preparation.ts";
-import { VolumeCalls } from "./provision/volume-calls.ts";
+import { volumeCalls } from "./provision/volume-calls.ts";
+import { HostCalls } from "./session/host-calls.ts";
 import { adoptSessions, sweepAgainAndAgain } from "./session/reconcile.ts";
 import type { SessionContext } from "./session/session-context.ts";
 import { Sessions } from "./session/sessions.ts";
@@ -138,19 +139,27 @@ export async function runDaemon(
     link,
     settled,
     windows: new ReportWindows(),
-    files,
-    processes,
     artifacts,
-    exports,
     datasets,
     pool,
     lateMounts,
     removals,
     preparation,
-    volumeCalls: new VolumeCalls(preparation.volumes),
     log,
   };
   const sessions = new Sessions(context);
+  const calls = new HostCalls({
+    session: (id) => sessions.get(id),
+    ofSession: {
+      ...files.calls,
+      ...exports.calls,
+      ...datasets.calls,
+      ...processes.calls,
+      state: (session, params) => session.call("state", params),
+    },
+    ofHost: volumeCalls(preparation.volumes),
+    send: (frame) => link.send(frame),
+  });
 
   function onFrame(frame: ServerFrame): void {
     switch (frame.t) {
@@ -167,7 +176,7 @@ export async function runDaemon(
         sessions.onSessionAck(frame);
         break;
       case "call":
-        return void sessions.onCall(frame);
+        return void calls.onCall(frame);
     }
   }
 

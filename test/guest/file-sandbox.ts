@@ -60,9 +60,7 @@ export class FileSandbox implements GuestFiles {
     return this.channel.transfers;
   }
 
-  call(method: string, params: Record<string, unknown>, timeoutMs?: number): Promise<unknown> {
-    return this.#calls.call(method, params, timeoutMs);
-  }
+  readonly call: GuestFiles["call"] = (...question) => this.#calls.call(...question);
 
   /** A command beside the guest; the daemon's side runs on meanwhile. */
   async bash(script: string): Promise<string> {

@@ -7,9 +7,10 @@ import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import {
   type Artifact,
+  type CallHandlers,
   type ExportFile,
-  ExportRequestSchema,
   type ExportResult,
+  type MethodsOf,
   mediaTypeOf,
   SandbarError,
   SMALL_BLOB_BYTES,
@@ -40,17 +41,13 @@ export class ArtifactExport {
     await rm(this.#spool, { recursive: true, force: true });
   }
 
-  /** Undefined when the method is none of ours. */
-  handle(session: IngestSession, method: string, params: unknown): Promise<unknown> | undefined {
-    return method === "artifacts.export" ? this.#all(session, params) : undefined;
-  }
-
-  async #all(session: IngestSession, params: unknown): Promise<{ data: ExportResult[] }> {
-    const { files } = ExportRequestSchema.parse(params);
-    const data: ExportResult[] = [];
-    for (const file of files) data.push(await this.#one(session, file));
-    return { data };
-  }
+  readonly calls: CallHandlers<MethodsOf<"artifacts">, [session: IngestSession]> = {
+    "artifacts.export": async (session, { files }) => {
+      const data: ExportResult[] = [];
+      for (const file of files) data.push(await this.#one(session, file));
+      return { data };
+    },
+  };
 
   async #one(session: IngestSession, file: ExportFile): Promise<ExportResult> {
     const { source } = file;

@@ -2,11 +2,10 @@
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import { addAbortSignal } from "node:stream";
-import { type ArtifactEntry, ArtifactEntrySchema, SandbarError, SMALL_BLOB_BYTES } from "@sandbar/shared";
+import { type ArtifactEntry, SMALL_BLOB_BYTES } from "@sandbar/shared";
 import { z } from "zod";
-import { readAnswer } from "../guest/guest-calls.ts";
-import { dialled, type GuestFiles, pieceFromGuest } from "../guest/guest-transfers.ts";
-import type { TransferSockets } from "../guest/transfer-sockets.ts";
+import { type GuestFiles, pieceFromGuest } from "../guest/guest-transfers.ts";
+import { dialled, endStalled, type TransferSockets } from "../guest/transfer-sockets.ts";
 import { ByteSource } from "../io/byte-source.ts";
 import { type ArtifactFolder, type Found, ingestFile, type Settled } from "./artifact-folder.ts";
 import type { PushFile } from "./push-file.ts";
@@ -19,11 +18,6 @@ const HeaderSchema = z.union([
   z.object({ size: z.number().int().nonnegative() }),
   z.object({ skip: z.string().max(1000) }),
 ]);
-
-const ScanSchema = z.object({
-  artifacts: z.array(ArtifactEntrySchema).max(10_000),
-  artifacts_more: z.boolean(),
-});
 
 /** What a session must have for its artifacts to be reached. They have places of their own: no download keeps them waiting. */
 export interface ArtifactGuest extends Pick<GuestFiles, "call"> {
@@ -43,7 +37,7 @@ export class GuestArtifacts implements ArtifactFolder {
   }
 
   async scan(): Promise<ArtifactEntry[]> {
-    return readAnswer(ScanSchema, await this.#guest.call("artifacts.scan", {})).artifacts;
+    return (await this.#guest.call("artifacts.scan", {})).artifacts;
   }
 
   async read(
@@ -100,22 +94,16 @@ function again(guest: GuestFiles, entry: ArtifactEntry) {
 
 async function openBundle(guest: GuestFiles, group: readonly Found[], signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
-  const expected = guest.transfers.expect();
-  signal.addEventListener("abort", expected.cancel, { once: true });
-  try {
+  return guest.transfers.expecting(async ({ id, socket: dialling, cancel }) => {
+    signal.addEventListener("abort", cancel, { once: true });
     const entries = group.map(({ entry }) => entry);
-    const socket = await dialled(
-      expected.socket,
-      guest.call("artifacts.read", { entries, transfer: expected.id }, ANSWER_MS),
-    );
-    socket.setTimeout(STALL_MS, () =>
-      socket.destroy(new SandbarError("TRANSFER_FAILED", `no byte moved for ${STALL_MS / 1000} s`)),
-    );
-    return socket;
-  } catch (error) {
-    expected.cancel();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", expected.cancel);
-  }
+    const answer = guest.call("artifacts.read", { entries, transfer: id }, ANSWER_MS);
+    try {
+      const socket = await dialled(dialling, answer);
+      endStalled(socket, STALL_MS);
+      return socket;
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  });
 }

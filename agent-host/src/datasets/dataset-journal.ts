@@ -6,6 +6,7 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { DATASET_FOLDER, type Dataset } from "@sandbar/shared";
+import { isoTime } from "../io/iso-time.ts";
 import { journalFile } from "../journal/journal.ts";
 
 export interface DatasetRow {
@@ -103,9 +104,4 @@ export function described({ id, status, file, size, sha256, version, mtime_ns, e
     mtime: mtime_ns && isoTime(mtime_ns),
     ...(error ? { error } : {}),
   };
-}
-
-export function isoTime(nanoseconds: string): string {
-  const time = new Date(Number(BigInt(nanoseconds) / 1_000_000n));
-  return Number.isNaN(time.getTime()) ? new Date(0).toISOString() : time.toISOString();
 }

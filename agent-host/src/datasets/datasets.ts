@@ -5,27 +5,25 @@
  * @module
  */
 import {
+  type CallHandlers,
   DATASET_FOLDER,
   type Dataset,
   type DatasetFetch,
   type DatasetStageAnswer,
   type DatasetStageCall,
-  DatasetStageCallSchema,
+  type GuestEntry,
+  type MethodsOf,
   SandbarError,
 } from "@sandbar/shared";
-import { z } from "zod";
 import type { ControlPlaneHttp } from "../control-plane/control-plane-http.ts";
-import { readAnswer } from "../guest/guest-calls.ts";
 import { type GuestFiles, writeToGuest } from "../guest/guest-transfers.ts";
 import type { Log } from "../host/log.ts";
+import { isoTime } from "../io/iso-time.ts";
 import { DatasetBytes } from "./dataset-bytes.ts";
 import { type Cached, DamagedError, type DatasetCache } from "./dataset-cache.ts";
-import { type DatasetJournal, type DatasetRow, described, isoTime } from "./dataset-journal.ts";
+import { type DatasetJournal, type DatasetRow, described } from "./dataset-journal.ts";
 
 const PER_SESSION = 1000;
-const EntrySchema = z.object({ name: z.string(), size: z.number(), mtime_ns: z.string().max(32) });
-const PageSchema = z.object({ entries: z.array(EntrySchema).max(1000), next_cursor: z.string().nullable() });
-type Entry = z.infer<typeof EntrySchema>;
 
 export interface DatasetSession extends GuestFiles {
   readonly row: { readonly id: string; readonly tenant: string };
@@ -61,19 +59,11 @@ export class Datasets {
     this.#bytes = new DatasetBytes(context.cache, context.http);
   }
 
-  /** Undefined when the method is none of ours. */
-  handle(session: DatasetSession, method: string, params: unknown): Promise<unknown> | undefined {
-    switch (method) {
-      case "datasets.stage":
-        return this.#stage(session, DatasetStageCallSchema.parse(params));
-      case "datasets.list":
-        return this.#list(session);
-      case "datasets.remove":
-        return this.#remove(session, params as { id: string });
-      default:
-        return undefined;
-    }
-  }
+  readonly calls: CallHandlers<MethodsOf<"datasets">, [session: DatasetSession]> = {
+    "datasets.stage": (session, call) => this.#stage(session, call),
+    "datasets.list": (session) => this.#list(session),
+    "datasets.remove": (session, { id }) => this.#remove(session, id),
+  };
 
   /** Null when the session has nothing staged; otherwise resolves once every staged file is there, or cannot be. */
   beforeExecution(session: DatasetSession): Promise<void> | null {
@@ -183,7 +173,7 @@ export class Datasets {
         throw error;
       });
       const { size, sha256 } = bytes;
-      const { mtime_ns } = readAnswer(EntrySchema, await session.call("fs.stat", { path }));
+      const { mtime_ns } = await session.call("fs.stat", { path });
       const loaded: DatasetRow = { ...wanted, status: "LOADED", size, sha256, mtime_ns };
       journal.save(loaded);
       if (call.fetch) this.#sources.set(key, { fetch: call.fetch, max_bytes: call.max_bytes });
@@ -243,7 +233,7 @@ export class Datasets {
     };
   }
 
-  async #remove(session: DatasetSession, { id }: { id: string }): Promise<{ removed: boolean }> {
+  async #remove(session: DatasetSession, id: string): Promise<{ removed: boolean }> {
     const { journal } = this.#context;
     const found = journal.of(session.row.id).find((row) => row.id === id);
     if (!found) return { removed: false };
@@ -272,19 +262,19 @@ export class Datasets {
   }
 
   /** Those of the rows' files that the sandbox has. One question, unless the folder is crowded. */
-  async #entries(session: DatasetSession, rows: readonly DatasetRow[]): Promise<Map<string, Entry>> {
-    const found = new Map<string, Entry>();
+  async #entries(session: DatasetSession, rows: readonly DatasetRow[]): Promise<Map<string, GuestEntry>> {
+    const found = new Map<string, GuestEntry>();
     if (rows.length === 0) return found;
     const page = await session
       .call("fs.list", { path: DATASET_FOLDER, depth: 1, limit: 1000 })
-      .then((answer) => readAnswer(PageSchema, answer), ifMissing({ entries: [], next_cursor: null }));
+      .catch(ifMissing({ entries: [], next_cursor: null }));
     for (const entry of page.entries) found.set(entry.name, entry);
     if (page.next_cursor === null) return found;
     for (const { file } of rows) {
       if (found.has(file)) continue;
       const entry = await session
         .call("fs.stat", { path: `${DATASET_FOLDER}/${file}` })
-        .then((answer) => readAnswer(EntrySchema, answer), ifMissing(null));
+        .catch(ifMissing(null));
       if (entry) found.set(file, entry);
     }
     return found;

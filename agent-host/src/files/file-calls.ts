@@ -6,45 +6,34 @@
  */
 import { type Readable, Transform } from "node:stream";
 import {
+  type CallHandlers,
   type FileChange,
   FileChangeSchema,
   type FileEntry,
-  FileEntrySchema,
+  type GuestEntry,
+  type HostParams,
+  type MethodsOf,
   type OpenedFile,
   SandbarError,
   type WrittenFile,
 } from "@sandbar/shared";
-import { z } from "zod";
 import type { ControlPlaneHttp } from "../control-plane/control-plane-http.ts";
-import { readAnswer } from "../guest/guest-calls.ts";
 import {
   type GuestFiles,
   openInGuest,
-  type ReadParams,
   tarFromGuest,
   untarToGuest,
-  type WriteParams,
   watchGuest,
   writeToGuest,
 } from "../guest/guest-transfers.ts";
 import type { Log } from "../host/log.ts";
+import { isoTime } from "../io/iso-time.ts";
 import { LineReader } from "../io/line-reader.ts";
 import { openHostPath } from "./host-paths.ts";
 
 /** Only a write shows that a reader has gone, and the kernel has few watches to give. */
 const KEEP_ALIVE_MS = 5_000;
 const CHANGE_LINE_BYTES = 64 * 1024;
-
-const GuestEntrySchema = FileEntrySchema.omit({ mtime: true, etag: true }).extend({
-  mtime_ns: z.string().max(32),
-});
-const GuestPageSchema = z.object({
-  entries: z.array(GuestEntrySchema).max(1000),
-  next_cursor: z.string().nullable(),
-});
-
-type Params = Record<string, unknown>;
-type Granted = { grant: string };
 
 export class FileCalls {
   readonly #http: ControlPlaneHttp;
@@ -57,42 +46,27 @@ export class FileCalls {
     this.#log = log;
   }
 
-  /** Undefined when the method is none of ours. */
-  handle(session: GuestFiles, method: string, params: Params): Promise<unknown> | undefined {
-    switch (method) {
-      case "files.stat":
-        return session.call("fs.stat", params).then(entry);
-      case "files.list":
-        return this.#list(session, params);
-      case "files.mkdir":
-        return session.call("fs.mkdir", params).then(entry);
-      case "files.move":
-        return session.call("fs.move", params).then(entry);
-      case "files.remove":
-        return session.call("fs.remove", params, Number.POSITIVE_INFINITY);
-      case "files.read":
-        return this.#read(session, params as ReadParams & Granted);
-      case "files.write":
-        return this.#write(session, params as WriteParams & Granted);
-      case "files.untar":
-        return this.#untar(session, params as WriteParams & Granted & { gzip?: boolean });
-      case "files.watch":
-        return this.#watch(session, params as { path: string; recursive?: boolean } & Granted);
-      case "files.import":
-        return this.#import(session, params as WriteParams & { source: string });
-      default:
-        return undefined;
-    }
-  }
-
-  async #list(session: GuestFiles, params: Params): Promise<unknown> {
-    const page = readAnswer(GuestPageSchema, await session.call("fs.list", params));
-    return { entries: page.entries.map(entry), next_cursor: page.next_cursor };
-  }
+  readonly calls: CallHandlers<MethodsOf<"files">, [session: GuestFiles]> = {
+    "files.stat": async (session, params) => entry(await session.call("fs.stat", params)),
+    "files.list": async (session, params) => {
+      const { entries, next_cursor } = await session.call("fs.list", params);
+      return { entries: entries.map(entry), next_cursor };
+    },
+    "files.mkdir": async (session, params) => entry(await session.call("fs.mkdir", params)),
+    "files.move": async (session, params) => entry(await session.call("fs.move", params)),
+    "files.remove": (session, params) => session.call("fs.remove", params, Number.POSITIVE_INFINITY),
+    "files.read": (session, params) => this.#read(session, params),
+    "files.write": async (session, { grant, ...params }) =>
+      writeToGuest(session, params, await this.#http.pull(grant)),
+    "files.untar": async (session, { grant, ...params }) =>
+      untarToGuest(session, params, await this.#http.pull(grant)),
+    "files.watch": (session, params) => this.#watch(session, params),
+    "files.import": (session, params) => this.#import(session, params),
+  };
 
   async #read(
     session: GuestFiles,
-    { grant, known, ...params }: ReadParams & Granted & { known?: string },
+    { grant, known, ...params }: HostParams<"files.read">,
   ): Promise<OpenedFile> {
     const { info, stream } = await openInGuest(session, params);
     const etag = etagOf(info.mtime_ns, info.size);
@@ -112,37 +86,22 @@ export class FileCalls {
     return opened;
   }
 
-  async #write(session: GuestFiles, { grant, ...params }: WriteParams & Granted): Promise<WrittenFile> {
-    return writeToGuest(session, params, await this.#http.pull(grant));
-  }
-
-  async #untar(
-    session: GuestFiles,
-    { grant, ...params }: WriteParams & Granted & { gzip?: boolean },
-  ): Promise<WrittenFile> {
-    return untarToGuest(session, params, await this.#http.pull(grant));
-  }
-
   async #import(
     session: GuestFiles,
-    { source, ...params }: WriteParams & { source: string },
+    { source, ...params }: HostParams<"files.import">,
   ): Promise<WrittenFile> {
     const opened = await openHostPath(this.#importDirs, source);
     if (opened.type === "directory") return untarToGuest(session, params, opened.stream);
     return writeToGuest(session, { ...params, size: opened.size }, opened.stream);
   }
 
-  async #watch(
-    session: GuestFiles,
-    { grant, ...params }: { path: string; recursive?: boolean } & Granted,
-  ): Promise<null> {
+  async #watch(session: GuestFiles, { grant, ...params }: HostParams<"files.watch">): Promise<void> {
     const changes = await watchGuest(session, params);
     const events = new ChangeEvents();
     changes.on("error", () => {}).on("close", () => events.end());
     events.on("close", () => changes.destroy());
     changes.pipe(events);
     this.#push(grant, events, null);
-    return null;
   }
 
   /** The answer to the call need not wait for the bytes; whoever reads them notices a cut by itself. */
@@ -188,16 +147,10 @@ class ChangeEvents extends Transform {
   }
 }
 
-function entry(answer: unknown): FileEntry {
-  const { mtime_ns, ...rest } = readAnswer(GuestEntrySchema, answer);
+function entry({ mtime_ns, ...rest }: GuestEntry): FileEntry {
   return { ...rest, mtime: isoTime(mtime_ns), etag: etagOf(mtime_ns, rest.size) };
 }
 
 function etagOf(nanoseconds: string, size: number): string {
   return `${BigInt(nanoseconds).toString(16)}-${size.toString(16)}`;
-}
-
-function isoTime(nanoseconds: string): string {
-  const time = new Date(Number(BigInt(nanoseconds) / 1_000_000n));
-  return Number.isNaN(time.getTime()) ? new Date(0).toISOString() : time.toISOString();
 }

@@ -1,7 +1,8 @@
-import { DETAIL_LIMIT_CHARS, failureOf, type GuestMessage } from "@sandbar/shared";
+import { DETAIL_LIMIT_CHARS, failureOf, type GuestCall, type GuestMessage } from "@sandbar/shared";
 import { describe, expect, it } from "vitest";
 import { FileCalls } from "../files/file-calls.ts";
 import { GuestCalls } from "./guest-calls.ts";
+import { TransferSockets } from "./transfer-sockets.ts";
 
 type Answer = Extract<GuestMessage, { type: "answer" }>;
 
@@ -32,8 +33,10 @@ describe("a hostile guest's answer", () => {
       { error: "x".repeat(3_000_000), code: "x".repeat(3_000_000) },
     ]) {
       const calls = answering(answer);
-      const session = { call: (method: string, params: object) => calls.call(method, { ...params }) };
-      const failure = await failed(files.handle(session as never, "files.list", {})!);
+      const call: GuestCall = (...question) => calls.call(...question);
+      const failure = await failed(
+        files.calls["files.list"]({ call, transfers: new TransferSockets() }, { path: "." }),
+      );
       expect(failure.code).toBe("HOST_ERROR");
       expect(failure.detail.length).toBeLessThanOrEqual(DETAIL_LIMIT_CHARS);
       expect(JSON.stringify(failure).length).toBeLessThan(2 * DETAIL_LIMIT_CHARS);

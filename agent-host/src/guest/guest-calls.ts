@@ -4,10 +4,12 @@ import {
   type DaemonMessage,
   type ErrorCode,
   ErrorCodeSchema,
+  GUEST_ANSWERS,
+  type GuestAnswer,
   type GuestMessage,
+  type GuestMethod,
   SandbarError,
 } from "@sandbar/shared";
-import type { z } from "zod";
 
 const PENDING_LIMIT = 64;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -16,9 +18,9 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const CODES: Record<string, ErrorCode> = { BUSY: "SESSION_NOT_READY", UNKNOWN_CONTEXT: "NOT_FOUND" };
 
 /** What a guest answers may be anything, and as long as a line. */
-export function readAnswer<T extends z.ZodType>(schema: T, answer: unknown): z.infer<T> {
-  const parsed = schema.safeParse(answer);
-  if (parsed.success) return parsed.data;
+function readAnswer<M extends GuestMethod>(method: M, answer: unknown): GuestAnswer<M> {
+  const parsed = GUEST_ANSWERS[method].safeParse(answer);
+  if (parsed.success) return parsed.data as GuestAnswer<M>;
   const { path, message } = parsed.error.issues[0]!;
   const where = path.length > 0 ? ` (${path.join(".")}: ${message})` : "";
   throw new SandbarError("HOST_ERROR", `the sandbox's answer cannot be understood${where}`);
@@ -43,7 +45,15 @@ export class GuestCalls {
   }
 
   /** `timeoutMs` may be infinite, for what has other bounds. */
-  call(method: string, params: Record<string, unknown>, timeoutMs = this.#timeoutMs): Promise<unknown> {
+  async call<M extends GuestMethod>(
+    method: M,
+    params: Record<string, unknown>,
+    timeoutMs?: number,
+  ): Promise<GuestAnswer<M>> {
+    return readAnswer(method, await this.#ask(method, params, timeoutMs));
+  }
+
+  #ask(method: string, params: Record<string, unknown>, timeoutMs = this.#timeoutMs): Promise<unknown> {
     if (this.#pending.size >= PENDING_LIMIT)
       return Promise.reject(new SandbarError("RATE_LIMITED", "too many questions to one session at once"));
     const id = randomUUID();

@@ -42,7 +42,7 @@ function fakeGuest(length: number, bytes: string): GuestFiles {
       const accepted = once(channel, "connection");
       net.connect(join(folder, "daemon.sock")).end(bytes);
       transfers.attach(transfer as string, (await accepted)[0] as net.Socket);
-      return { size: length, offset: 0, length, mtime_ns: "0", mode: 0o644 };
+      return { size: length, offset: 0, length, mtime_ns: "0", mode: 0o644 } as never;
     },
   };
 }

@@ -1,7 +1,7 @@
 /** @module Connections that a guest was asked to open, one for each transfer, waiting for whoever asked. */
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import { SandbarError } from "@sandbar/shared";
+import { type ErrorCode, SandbarError } from "@sandbar/shared";
 
 const LIMIT = 32;
 /** A guest works on a few transfers at a time; the others wait this long for their turn. */
@@ -17,6 +17,21 @@ export interface ExpectedSocket {
   readonly id: string;
   readonly socket: Promise<Socket>;
   cancel(): void;
+}
+
+/** The connection, unless the guest refuses first. */
+export async function dialled(socket: Promise<Socket>, answer: Promise<unknown>): Promise<Socket> {
+  answer.catch(() => {});
+  return Promise.race([socket, answer.then(() => socket)]);
+}
+
+/** Neither end moved a byte for so long: whoever reads or writes has gone, or might as well have. */
+export function endStalled(
+  socket: Socket,
+  ms: number,
+  code: () => ErrorCode = () => "TRANSFER_FAILED",
+): void {
+  socket.setTimeout(ms, () => socket.destroy(new SandbarError(code(), `no byte moved for ${ms / 1000} s`)));
 }
 
 export class TransferSockets {
@@ -46,6 +61,16 @@ export class TransferSockets {
     }, WAIT_MS);
     this.#expected.set(id, { resolve, reject, timer });
     return { id, socket: promise, cancel: () => this.#take(id)?.reject(new Error("cancelled")) };
+  }
+
+  /** What has not come when `use` ends is not expected any more. */
+  async expecting<T>(use: (expected: ExpectedSocket) => Promise<T>): Promise<T> {
+    const expected = this.expect();
+    try {
+      return await use(expected);
+    } finally {
+      expected.cancel();
+    }
   }
 
   /** False when nobody expects it. */

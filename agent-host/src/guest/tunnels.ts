@@ -1,6 +1,6 @@
 /** @module WebSockets to the control plane, each joined there with a client's by a one-time grant. */
 import type { Socket } from "node:net";
-import { SandbarError } from "@sandbar/shared";
+import type { GuestCall } from "@sandbar/shared";
 import WebSocket from "ws";
 import type { TransferSockets } from "./transfer-sockets.ts";
 
@@ -16,7 +16,7 @@ export interface TunnelGuest {
   /** How long the session lives unused. */
   readonly idleMs: number;
   readonly tunnels: TransferSockets;
-  call(method: string, params: Record<string, unknown>, timeoutMs?: number): Promise<unknown>;
+  readonly call: GuestCall;
 }
 
 export class Tunnels {
@@ -59,16 +59,10 @@ export async function dialGuest(
   guest: TunnelGuest,
   target: { port: number } | { process: string; after: number },
 ): Promise<Socket> {
-  const expected = guest.tunnels.expect();
-  try {
-    await guest.call("tunnel.open", { tunnel: expected.id, ...target });
-    const socket = await expected.socket;
-    socket.on("error", () => {});
-    return socket;
-  } catch (error) {
-    expected.cancel();
-    throw error instanceof SandbarError ? error : new SandbarError("HOST_ERROR", String(error));
-  }
+  return guest.tunnels.expecting(async ({ id, socket }) => {
+    await guest.call("tunnel.open", { tunnel: id, ...target });
+    return (await socket).on("error", () => {});
+  });
 }
 
 /** Sends, and keeps the source quiet while too much waits. */

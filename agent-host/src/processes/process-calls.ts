@@ -4,17 +4,8 @@
  *
  * @module
  */
-import {
-  type GuestProcess,
-  GuestProcessListSchema,
-  GuestProcessSchema,
-  PortRequestSchema,
-  type ProcessOutput,
-  ProcessOutputSchema,
-} from "@sandbar/shared";
-import { z } from "zod";
+import type { CallHandlers, MethodsOf } from "@sandbar/shared";
 import type { ControlPlaneHttp } from "../control-plane/control-plane-http.ts";
-import { readAnswer } from "../guest/guest-calls.ts";
 import type { Tunnels } from "../guest/tunnels.ts";
 import type { Log } from "../host/log.ts";
 import { type PortGuest, requestPort } from "./ports.ts";
@@ -28,13 +19,7 @@ export interface ProcessGuest extends PortGuest {
   readonly env: Record<string, string>;
 }
 
-type Params = Record<string, unknown>;
-
-const TerminalSchema = z.object({
-  grant: z.string(),
-  process: z.string(),
-  after: z.number().int().nonnegative(),
-});
+type Methods = MethodsOf<"processes" | "terminal" | "tunnels" | "ports">;
 
 export class ProcessCalls {
   readonly #tunnels: Tunnels;
@@ -47,40 +32,19 @@ export class ProcessCalls {
     this.#log = log;
   }
 
-  /** Undefined when the method is none of ours. */
-  handle(session: ProcessGuest, method: string, params: Params): Promise<unknown> | undefined {
-    switch (method) {
-      case "processes.start": {
-        const env = { ...session.env, ...(params.env as Record<string, string> | undefined) };
-        return session.call("ps.start", { ...params, env }).then(described);
-      }
-      case "processes.get":
-        return session.call("ps.get", params).then(described);
-      case "processes.list":
-        return session.call("ps.list", params).then((answer) => readAnswer(GuestProcessListSchema, answer));
-      case "processes.remove":
-        return session.call("ps.remove", params).then(nothing);
-      case "processes.stdin":
-        return session.call("ps.stdin", params).then(nothing);
-      case "processes.signal":
-        return session.call("ps.signal", params).then(nothing);
-      case "processes.resize":
-        return session.call("ps.resize", params).then(described);
-      case "processes.output":
-        return session.call("ps.output", params, OUTPUT_ANSWER_MS).then(output);
-      case "terminal.open":
-        return openTerminal(session, this.#tunnels, TerminalSchema.parse(params), this.#log);
-      case "tunnels.close":
-        this.#tunnels.close(z.string().parse(params.grant));
-        return Promise.resolve({});
-      case "ports.request":
-        return requestPort(session, this.#tunnels, this.#http, PortRequestSchema.parse(params), this.#log);
-      default:
-        return undefined;
-    }
-  }
+  readonly calls: CallHandlers<Methods, [session: ProcessGuest]> = {
+    "processes.start": (session, params) =>
+      session.call("ps.start", { ...params, env: { ...session.env, ...params.env } }),
+    "processes.get": (session, params) => session.call("ps.get", params),
+    "processes.list": (session, params) => session.call("ps.list", params),
+    "processes.remove": (session, params) => session.call("ps.remove", params),
+    "processes.stdin": (session, params) => session.call("ps.stdin", params),
+    "processes.signal": (session, params) => session.call("ps.signal", params),
+    "processes.resize": (session, params) => session.call("ps.resize", params),
+    "processes.output": (session, params) => session.call("ps.output", params, OUTPUT_ANSWER_MS),
+    "terminal.open": (session, params) => openTerminal(session, this.#tunnels, params, this.#log),
+    "tunnels.close": async (_session, { grant }) => this.#tunnels.close(grant),
+    "ports.request": (session, request) =>
+      requestPort(session, this.#tunnels, this.#http, request, this.#log),
+  };
 }
-
-const described = (answer: unknown): GuestProcess => readAnswer(GuestProcessSchema, answer);
-const output = (answer: unknown): ProcessOutput => readAnswer(ProcessOutputSchema, answer);
-const nothing = (): Params => ({});

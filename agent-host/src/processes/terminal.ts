@@ -5,7 +5,7 @@
  * @module
  */
 import type { Socket } from "node:net";
-import { GuestProcessSchema, signalName, TerminalSizeSchema } from "@sandbar/shared";
+import { signalName, TerminalSizeSchema } from "@sandbar/shared";
 import type WebSocket from "ws";
 import { z } from "zod";
 import { dialGuest, sendPaced, type TunnelGuest, type Tunnels } from "../guest/tunnels.ts";
@@ -21,7 +21,7 @@ export async function openTerminal(
   tunnels: Tunnels,
   { grant, process, after }: { grant: string; process: string; after: number },
   log: Log,
-): Promise<Record<string, never>> {
+): Promise<void> {
   const terminal = await dialGuest(guest, { process, after });
   const client = tunnels.dial(grant, guest.idleMs);
   client.on("error", (error) => {
@@ -32,7 +32,6 @@ export async function openTerminal(
     client.send(JSON.stringify({ type: "process", id: process }));
     connect(guest, process, terminal, client);
   });
-  return {};
 }
 
 function connect(guest: TunnelGuest, process: string, terminal: Socket, client: WebSocket): void {
@@ -54,7 +53,7 @@ function connect(guest: TunnelGuest, process: string, terminal: Socket, client: 
 
 async function sayWhy(guest: TunnelGuest, process: string, client: WebSocket): Promise<void> {
   const info = await guest.call("ps.get", { process }).catch(() => null);
-  const exit = GuestProcessSchema.safeParse(info).data?.exit;
+  const exit = info?.exit;
   if (!exit) return client.close(1001, "the process is out of reach");
   const signal = exit.signal === null ? null : signalName(exit.signal);
   client.send(JSON.stringify({ type: "exit", exit_code: exit.exit_code, signal }));

@@ -5,6 +5,7 @@
  * @module
  */
 import {
+  type ContextState,
   cut,
   foldEvents,
   type GuestEvent,
@@ -41,7 +42,7 @@ export interface DiaryOptions {
   readonly folder: string;
   readonly log: Log;
   /** The state of an idle context; it may well fail. */
-  readonly askState: (context: string) => Promise<unknown>;
+  readonly askState: (context: string) => Promise<ContextState>;
 }
 
 interface Gathered {
@@ -111,7 +112,7 @@ export class SessionDiary {
   #keepKernelState(context: string, language: string): void {
     this.#write(async () => {
       const state = await this.#options.askState(context);
-      const kept = { time: new Date().toISOString(), context, language, ...(state as object) };
+      const kept = { time: new Date().toISOString(), context, language, ...state };
       await this.#folder.replace(KERNEL_STATE_FILE, `${JSON.stringify(kept, null, 2)}\n`);
     });
   }

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { type DaemonMessage, type GuestMessage, SandbarError } from "@sandbar/shared";
+import {
+  type DaemonMessage,
+  type GuestAnswer,
+  type GuestMessage,
+  type GuestMethod,
+  SandbarError,
+} from "@sandbar/shared";
 import type { Box, BoxListener } from "../box/box.ts";
 import { GuestCalls } from "../guest/guest-calls.ts";
 import type { GuestChannel, GuestHello } from "../guest/guest-channel.ts";
@@ -94,7 +100,11 @@ export class SessionGuest {
     return message.type === "ack" ? channel.sendSoon(message) : channel.send(message);
   }
 
-  call(method: string, params: Record<string, unknown>, timeoutMs?: number): Promise<unknown> {
+  call<M extends GuestMethod>(
+    method: M,
+    params: Record<string, unknown>,
+    timeoutMs?: number,
+  ): Promise<GuestAnswer<M>> {
     return this.#calls.call(method, params, timeoutMs);
   }
 

@@ -7,7 +7,9 @@ import {
   type ArtifactEntry,
   type DaemonMessage,
   failureOf,
+  type GuestAnswer,
   type GuestMessage,
+  type GuestMethod,
   SandbarError,
   type SessionReport,
 } from "@sandbar/shared";
@@ -248,7 +250,11 @@ export class Session implements ExecutionHost, ExecutionsHost {
     this.#guest.pause(this.#congested || this.window.full);
   }
 
-  call(method: string, params: Record<string, unknown>, timeoutMs?: number): Promise<unknown> {
+  call<M extends GuestMethod>(
+    method: M,
+    params: Record<string, unknown>,
+    timeoutMs?: number,
+  ): Promise<GuestAnswer<M>> {
     return this.#guest.call(method, params, timeoutMs);
   }
 

@@ -5,31 +5,20 @@
  * @module
  */
 import { randomBytes } from "node:crypto";
-import {
-  type Command,
-  failureOf,
-  type HostFrame,
-  newId,
-  SandbarError,
-  type ServerFrame,
-  type SessionReport,
-} from "@sandbar/shared";
+import { type Command, newId, SandbarError, type ServerFrame, type SessionReport } from "@sandbar/shared";
 import { outcomeOfContainerDeath } from "../execution/outcome.ts";
-import { Once } from "../io/once.ts";
 import type { ExecutionRow, Run, SessionRow } from "../journal/journal.ts";
 import { Session } from "./session.ts";
 import type { SessionContext } from "./session-context.ts";
 
 /** Ids become folder names. */
 const SAFE_ID = /^[A-Za-z0-9_-]{1,64}$/;
-const CALLS = new Set(["state"]);
 
 type Create = Extract<Command, { type: "session.create" }>;
 
 export class Sessions {
   readonly #context: SessionContext;
   readonly #sessions = new Map<string, Session>();
-  readonly #once = new Once();
 
   constructor(context: SessionContext) {
     this.#context = context;
@@ -207,39 +196,6 @@ export class Sessions {
     this.#context.journal.forgetSession(id);
   }
 
-  async onCall({ id, session, method, params }: Extract<ServerFrame, { t: "call" }>): Promise<void> {
-    let frame: HostFrame;
-    try {
-      const result = await this.#ask(session, method, params);
-      frame = { t: "answer", id, result: result ?? null };
-    } catch (error) {
-      frame = { t: "answer", id, failure: failureOf(error, "HOST_ERROR") };
-    }
-    this.#context.link.send(frame);
-  }
-
-  async #ask(session: string, method: string, params: unknown): Promise<unknown> {
-    const ofHost = this.#context.volumeCalls.handle(method, params);
-    if (ofHost) return ofHost;
-    const found = this.#sessions.get(session);
-    if (!found) throw new SandbarError("NOT_FOUND", "this host does not have the session");
-    const given = isRecord(params) ? params : {};
-    if (typeof given.once !== "string") return this.#askSession(found, method, given);
-    return this.#once.do(`${session} ${given.once}`, () => this.#askSession(found, method, given));
-  }
-
-  async #askSession(found: Session, method: string, given: Record<string, unknown>): Promise<unknown> {
-    const { files, exports, datasets, processes } = this.#context;
-    const asked =
-      files.handle(found, method, given) ??
-      exports.handle(found, method, given) ??
-      datasets.handle(found, method, given) ??
-      processes.handle(found, method, given) ??
-      (CALLS.has(method) ? found.call(method, given) : undefined);
-    if (!asked) throw new SandbarError("HOST_ERROR", `this host does not know ${method}`);
-    return asked;
-  }
-
   onContainerDeath(container: string): void {
     for (const session of this.#sessions.values())
       if (session.container === container && !session.terminal) void this.#confirmDeath(session, container);
@@ -264,8 +220,4 @@ export class Sessions {
   #send(id: string, report: SessionReport): void {
     this.#context.link.send({ t: "session", session: id, report });
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,7 +7,6 @@
 import {
   type DatasetFetch,
   type DatasetStageAnswer,
-  DatasetStageAnswerSchema,
   type DatasetStageCall,
   expandTemplate,
   SandbarError,
@@ -144,7 +143,7 @@ export class Staging {
     const session = sessionObject(this.#env, this.#tenant, this.#session);
     const touching = setInterval(() => void session.touch().catch(() => {}), TOUCH_MS);
     const answer = await session.ask("datasets.stage", call, STAGE_MS).finally(() => clearInterval(touching));
-    return DatasetStageAnswerSchema.parse(unwrap(answer));
+    return unwrap(answer);
   }
 
   async #source(name: string | null): Promise<SourceRow> {

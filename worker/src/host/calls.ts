@@ -1,17 +1,41 @@
 /** @module Questions to the daemon. They live in memory only: whoever asks must bear a failure. */
-import { type Failure, newId, type ServerFrame } from "@sandbar/shared";
+import {
+  type Failure,
+  HOST_CALLS,
+  type HostMethod,
+  type HostParams,
+  type HostResult,
+  newId,
+  type ServerFrame,
+} from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 
 export const CALL_TIMEOUT_MS = 15_000;
 /** Readers of processes and slow servers behind ports hold one each; a session can hold about a hundred. */
 const PENDING_LIMIT = 10_000;
 
+export interface Question<M extends HostMethod> {
+  /** Empty for what is asked of the host itself. */
+  readonly session: string;
+  readonly method: M;
+  readonly params: HostParams<M>;
+}
+
 export class Calls {
   readonly #pending = new Map<string, (answer: Answer<unknown>) => void>();
 
-  ask(
+  async ask<M extends HostMethod>(
     send: (frame: ServerFrame) => boolean,
-    question: { session: string; method: string; params: unknown },
+    question: Question<M>,
+    timeoutMs?: number,
+  ): Promise<Answer<HostResult<M>>> {
+    const answer = await this.#answered(send, question, timeoutMs);
+    return "failure" in answer ? answer : readResult(question.method, answer.value);
+  }
+
+  #answered(
+    send: (frame: ServerFrame) => boolean,
+    question: Question<HostMethod>,
     timeoutMs = CALL_TIMEOUT_MS,
   ): Promise<Answer<unknown>> {
     if (this.#pending.size >= PENDING_LIMIT)
@@ -40,4 +64,13 @@ export class Calls {
     for (const settle of [...this.#pending.values()])
       settle(refuse("HOST_UNREACHABLE", "The host's connection was cut", { retry_after_s: 1 }));
   }
+}
+
+/** A daemon may be of another version, or not be what it says: what it answers is believed once it was checked. */
+function readResult<M extends HostMethod>(method: M, result: unknown): Answer<HostResult<M>> {
+  const parsed = HOST_CALLS[method].result.safeParse(result);
+  if (parsed.success) return ok(parsed.data as HostResult<M>);
+  const { path, message } = parsed.error.issues[0]!;
+  console.error("the host's answer is not one of", method, path.join("."), message);
+  return refuse("HOST_ERROR", `The host's answer to ${method} cannot be understood`);
 }

@@ -12,6 +12,9 @@ import {
   HEARTBEAT_REQUEST,
   HEARTBEAT_RESPONSE,
   type HostFrame,
+  type HostMethod,
+  type HostParams,
+  type HostResult,
   PROTOCOL_VERSION,
   type ServerFrame,
 } from "@sandbar/shared";
@@ -265,7 +268,12 @@ export class HostObject extends DurableObject<Env> {
     this.#send({ t: "command", n: row.n, session, command: envelope.command });
   }
 
-  async call(session: string, method: string, params: unknown, timeoutMs?: number): Promise<Answer<unknown>> {
+  async call<M extends HostMethod>(
+    session: string,
+    method: M,
+    params: HostParams<M>,
+    timeoutMs?: number,
+  ): Promise<Answer<HostResult<M>>> {
     return this.#calls.ask((frame) => this.#send(frame), { session, method, params }, timeoutMs);
   }
 

@@ -1,11 +1,6 @@
 /** @module `/v1/sessions/:id/contexts` and `/state`: a session's kernels and what they hold. */
 import { createRoute, z } from "@hono/zod-openapi";
-import {
-  ContextRefSchema,
-  type ContextState,
-  ContextStateSchema,
-  CreateContextSchema,
-} from "@sandbar/shared";
+import { ContextRefSchema, ContextStateSchema, CreateContextSchema } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
 import { type App, body, ContextBody, json, listOf, refused, secured } from "../openapi.ts";
 import { callersSession } from "./request.ts";
@@ -101,7 +96,7 @@ export function contextRoutes(app: App): void {
     async (c) => {
       const { context } = c.req.valid("query");
       const session = callersSession(c, c.req.valid("param").id);
-      return c.json(unwrap(await session.state(context ?? null)) as ContextState, 200);
+      return c.json(unwrap(await session.state(context ?? null)), 200);
     },
   );
 }

@@ -12,8 +12,8 @@ import {
   datasetExportName,
   datasetFile,
   ErrorCodeSchema,
-  ExportResultSchema,
-  type FileEntry,
+  type HostParams,
+  type HostResult,
   SandbarError,
   Sha256Schema,
   StageDatasetSchema,
@@ -133,8 +133,8 @@ export function datasetRoutes(app: App): void {
       const { access } = unwrap(await callersSession(c, id).describe()).datasets;
       if (access === "LOCAL_RO") return c.json({ access, ...(await localFiles(c, id)) }, 200);
       if (access === "API") {
-        const answer = unwrap(await callersSession(c, id).ask("datasets.list", {}));
-        return c.json({ access, data: z.object({ data: z.array(DatasetSchema) }).parse(answer).data }, 200);
+        const { data } = unwrap(await callersSession(c, id).ask("datasets.list", {}));
+        return c.json({ access, data }, 200);
       }
       const message = "No datasets are available: the session was created with the dataset access NONE.";
       return c.json({ access, data: [], message }, 200);
@@ -156,8 +156,8 @@ export function datasetRoutes(app: App): void {
     async (c) => {
       const { id, dataset } = c.req.valid("param");
       await requireApi(c, id);
-      const answer = unwrap(await callersSession(c, id).ask("datasets.remove", { id: dataset }));
-      if (!(answer as { removed: boolean }).removed) throw new SandbarError("NOT_FOUND", "No such dataset");
+      const { removed } = unwrap(await callersSession(c, id).ask("datasets.remove", { id: dataset }));
+      if (!removed) throw new SandbarError("NOT_FOUND", "No such dataset");
       return c.body(null, 204);
     },
   );
@@ -178,15 +178,13 @@ export function datasetRoutes(app: App): void {
       const { id, dataset: did } = c.req.valid("param");
       await requireApi(c, id);
       const session = callersSession(c, id);
-      const listed = unwrap(await session.ask("datasets.list", {})) as { data: Dataset[] };
+      const listed = unwrap(await session.ask("datasets.list", {}));
       // What code wrote beside the staged ones can be kept too.
       const path =
         listed.data.find((dataset) => dataset.id === did)?.path ?? `${DATASET_FOLDER}/${datasetFile(did)}`;
       const name = datasetExportName(path.slice(DATASET_FOLDER.length + 1), new Date());
-      const answer = unwrap(
-        await session.ask("artifacts.export", { files: [{ source: path, name }] }, EXPORT_MS),
-      );
-      const [result] = z.object({ data: z.array(ExportResultSchema).length(1) }).parse(answer).data;
+      const files = [{ source: path, name }];
+      const [result] = unwrap(await session.ask("artifacts.export", { files }, EXPORT_MS)).data;
       if (!result?.artifact) {
         const code = ErrorCodeSchema.safeParse(result?.error?.code);
         throw new SandbarError(code.success ? code.data : "HOST_ERROR", result?.error?.detail);
@@ -220,11 +218,13 @@ async function localFiles(c: Context<AppEnv>, id: string): Promise<{ data: Datas
   const data: Dataset[] = [];
   let cursor: string | null = null;
   for (let pages = 0; pages < LOCAL_PAGES; pages++) {
-    const params = { path: "/data", depth: LOCAL_DEPTH, limit: 1000, ...(cursor ? { cursor } : {}) };
-    const page = unwrap(await callersSession(c, id).ask("files.list", params)) as {
-      entries: FileEntry[];
-      next_cursor: string | null;
+    const params: HostParams<"files.list"> = {
+      path: "/data",
+      depth: LOCAL_DEPTH,
+      limit: 1000,
+      ...(cursor ? { cursor } : {}),
     };
+    const page: HostResult<"files.list"> = unwrap(await callersSession(c, id).ask("files.list", params));
     for (const { path, type, size, mtime } of page.entries) {
       if (type !== "file") continue;
       const below = path.replace(/^\/data\//, "");

@@ -27,7 +27,7 @@ export function exportRoutes(app: App): void {
     async (c) => {
       const { files } = c.req.valid("json");
       const session = callersSession(c, c.req.valid("param").id);
-      const { data } = Results.parse(unwrap(await session.ask("artifacts.export", { files }, EXPORT_MS)));
+      const { data } = unwrap(await session.ask("artifacts.export", { files }, EXPORT_MS));
       const linked = await Promise.all(
         data.map(async ({ artifact, ...result }) => {
           if (!artifact) return result;

@@ -1,5 +1,5 @@
 /** @module A file's bytes as an HTTP answer: its headers, its ranges, and nothing that runs on our origin. */
-import { type FileEntry, mediaTypeOf, type OpenedFile, SandbarError } from "@sandbar/shared";
+import { type FileEntry, type HostParams, mediaTypeOf, type OpenedFile, SandbarError } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
 import { contentDisposition, SAFE_HEADERS, servedType } from "../artifacts/headers.ts";
@@ -7,8 +7,10 @@ import type { PathParams } from "./file-path.ts";
 
 export const TAR = "application/x-tar";
 
+type Range = Pick<HostParams<"files.read">, "offset" | "length" | "last" | "ranged">;
+
 /** One range; several, or one with If-Range, get everything, as RFC 9110 allows. */
-export function rangeParams(c: Context<AppEnv>): Record<string, number | boolean> | null {
+export function rangeParams(c: Context<AppEnv>): Range | null {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec((c.req.header("Range") ?? "").replace(/\s/g, ""));
   if (!match || c.req.header("If-Range") !== undefined) return null;
   const [, first = "", last = ""] = match;

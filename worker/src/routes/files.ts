@@ -1,6 +1,6 @@
 /** @module `/v1/sessions/:id/files`: a session's files, streamed both ways. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { type FileEntry, FileEntrySchema, newId, SandbarError, WrittenFileSchema } from "@sandbar/shared";
+import { FileEntrySchema, newId, SandbarError, WrittenFileSchema } from "@sandbar/shared";
 import type { Context } from "hono";
 import { unwrap } from "../answer.ts";
 import type { AppEnv } from "../app-env.ts";
@@ -53,7 +53,7 @@ export function fileRoutes(app: App): void {
       const known = /^(?:W\/)?"([\w-]{1,64})"$/.exec(c.req.header("If-None-Match") ?? "")?.[1];
       if (c.req.method === "HEAD") {
         const asked = { ...path, follow: true, readable: true };
-        const entry = unwrap(await session.ask("files.stat", asked)) as FileEntry;
+        const entry = unwrap(await session.ask("files.stat", asked));
         return head(path, entry, known) as never;
       }
       const range = rangeParams(c);
@@ -159,10 +159,7 @@ export function fileRoutes(app: App): void {
       const { depth, limit, cursor, ...given } = c.req.valid("query");
       const session = callersSession(c, c.req.valid("param").id);
       const params = { ...pathParams(given, "."), depth, limit, ...(cursor ? { cursor } : {}) };
-      const page = unwrap(await session.ask("files.list", params)) as {
-        entries: FileEntry[];
-        next_cursor: string | null;
-      };
+      const page = unwrap(await session.ask("files.list", params));
       return c.json({ data: page.entries, next_cursor: page.next_cursor }, 200);
     },
   );
@@ -180,7 +177,7 @@ export function fileRoutes(app: App): void {
     async (c) => {
       const session = callersSession(c, c.req.valid("param").id);
       const entry = unwrap(await session.ask("files.stat", pathParams(c.req.valid("query"))));
-      return c.json(entry as FileEntry, 200);
+      return c.json(entry, 200);
     },
   );
 
@@ -201,7 +198,7 @@ export function fileRoutes(app: App): void {
       const { path, parents } = c.req.valid("json");
       const session = callersSession(c, c.req.valid("param").id);
       const entry = unwrap(await session.ask("files.mkdir", { ...pathParams({ path }), parents }));
-      return c.json(entry as FileEntry, 201);
+      return c.json(entry, 201);
     },
   );
 
@@ -230,7 +227,7 @@ export function fileRoutes(app: App): void {
       const request = c.req.valid("json");
       for (const path of [request.from, request.to]) pathParams({ path });
       const moved = unwrap(await session.ask("files.move", { ...request, once: newId("req") }));
-      return c.json(moved as FileEntry, 200);
+      return c.json(moved, 200);
     },
   );
 

@@ -91,8 +91,7 @@ async function bring(env: Env, caller: Caller, id: string, file: ImportFile): Pr
     return transfers.upload(id, "files.write", destination, stream, artifact.size);
   }
   const session = sessionObject(env, tenant, id);
-  const asked = await session.ask("files.import", { ...destination, source: file.source }, HOST_IMPORT_MS);
-  return unwrap(asked) as WrittenFile;
+  return unwrap(await session.ask("files.import", { ...destination, source: file.source }, HOST_IMPORT_MS));
 }
 
 function fromText(text: string): Uint8Array {

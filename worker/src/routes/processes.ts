@@ -4,17 +4,19 @@ import {
   type CreateProcess,
   CreateProcessSchema,
   type GuestProcess,
+  type HostParams,
+  type HostResult,
   idSchema,
   newId,
   PROCESS_STDIN_LIMIT_BYTES,
-  type ProcessOutput,
   ProcessSignalSchema,
   ProcessStdinSchema,
   SandbarError,
+  type SessionMethod,
   TerminalSizeSchema,
 } from "@sandbar/shared";
 import type { Context } from "hono";
-import { type Answer, unwrap } from "../answer.ts";
+import { unwrap } from "../answer.ts";
 import type { AppEnv } from "../app-env.ts";
 import { stillGood } from "../auth.ts";
 import { bodyIdleMs } from "../env.ts";
@@ -79,7 +81,7 @@ export function processRoutes(app: App): void {
     }),
     async (c) => {
       const { id } = c.req.valid("param");
-      const { processes } = await ask<{ processes: GuestProcess[] }>(c, id, "processes.list", {});
+      const { processes } = await ask(c, id, "processes.list", {});
       return c.json({ data: processes.map((guest) => toProcess(id, guest)), next_cursor: null }, 200);
     },
   );
@@ -144,7 +146,7 @@ export function processRoutes(app: App): void {
           "processes.output",
           { process, after: position, wait_ms },
           OUTPUT_ANSWER_MS,
-        ) as Promise<Answer<ProcessOutput>>;
+        );
       const alive = async () => {
         const answer = await session.hostInUse();
         if ("value" in answer) host = answer.value;
@@ -223,7 +225,7 @@ export function processRoutes(app: App): void {
     async (c) => {
       const { id, pid } = c.req.valid("param");
       const process = processId(pid);
-      const guest = await ask<GuestProcess>(c, id, "processes.resize", { process, ...c.req.valid("json") });
+      const guest = await ask(c, id, "processes.resize", { process, ...c.req.valid("json") });
       return c.json(toProcess(id, guest), 200);
     },
   );
@@ -241,21 +243,21 @@ export async function startProcess(
   const params = { process, digest, ...request, ...extra };
   if (JSON.stringify(params).length > START_LIMIT_CHARS)
     throw new SandbarError("PAYLOAD_TOO_LARGE", "The command and its environment are too large");
-  return ask<GuestProcess>(c, session, "processes.start", params);
+  return ask(c, session, "processes.start", params);
 }
 
 export async function getProcess(c: Context<AppEnv>, session: string, pid: string): Promise<GuestProcess> {
-  return ask<GuestProcess>(c, session, "processes.get", { process: processId(pid) });
+  return ask(c, session, "processes.get", { process: processId(pid) });
 }
 
-export async function ask<T>(
+export async function ask<M extends SessionMethod>(
   c: Context<AppEnv>,
   session: string,
-  method: string,
-  params: Record<string, unknown>,
+  method: M,
+  params: HostParams<M>,
   timeoutMs?: number,
-): Promise<T> {
-  return unwrap(await callersSession(c, session).ask(method, params, timeoutMs)) as T;
+): Promise<HostResult<M>> {
+  return unwrap(await callersSession(c, session).ask(method, params, timeoutMs));
 }
 
 function processId(pid: string): string {

@@ -7,13 +7,17 @@
 import { DurableObject } from "cloudflare:workers";
 import {
   type Context,
+  type ContextState,
   type CreateSession,
   type Execution,
+  type HostParams,
+  type HostResult,
   type KernelEvent,
   type Language,
   newId,
   type Outcome,
   type Session,
+  type SessionMethod,
   type SessionReport,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
@@ -246,7 +250,7 @@ export class SessionObject extends DurableObject<Env> {
   }
 
   /** What a context holds; of the session's own runtime when none is named. */
-  async state(reference: string | null): Promise<Answer<unknown>> {
+  async state(reference: string | null): Promise<Answer<ContextState>> {
     return this.#whenRunning((session) => {
       const context = this.#records.context(reference ?? session.spec.runtime);
       return context ? this.ask("state", { context: context.name }) : refuse("NOT_FOUND", "No such context");
@@ -254,7 +258,11 @@ export class SessionObject extends DurableObject<Env> {
   }
 
   /** A question to the host that may simply fail. It is use of the session until it is answered. */
-  async ask(method: string, params: Record<string, unknown>, timeoutMs?: number): Promise<Answer<unknown>> {
+  async ask<M extends SessionMethod>(
+    method: M,
+    params: HostParams<M>,
+    timeoutMs?: number,
+  ): Promise<Answer<HostResult<M>>> {
     return this.#whenRunning((session) => {
       this.#records.touch(Date.now());
       const asking = setInterval(() => void this.touch(), touchMs(session.spec));

@@ -1,12 +1,13 @@
 /** @module Bytes between a client, sessions and stored content, each by a grant of its own. */
 import {
+  type HostParams,
+  type HostResult,
   type OpenedFile,
-  OpenedFileSchema,
   SandbarError,
+  type SessionMethod,
   type WrittenFile,
-  WrittenFileSchema,
 } from "@sandbar/shared";
-import { type Answer, unwrap } from "../answer.ts";
+import { unwrap } from "../answer.ts";
 import { maxBodyBytes } from "../artifacts/settings.ts";
 import type { Caller } from "../auth.ts";
 import type { Env } from "../env.ts";
@@ -23,7 +24,10 @@ export const GRANT = /^grt_[A-Za-z0-9_-]{43}$/;
 /** The object of a grant: one of 64, by the secret's first character. */
 export const transferObject = (env: Env, grant: string) => env.TRANSFERS.getByName(grant.slice(0, 5));
 
-type Params = Record<string, unknown>;
+/** What is asked for, without the grant under which it moves. */
+type Ungranted<M extends SessionMethod> =
+  HostParams<M> extends infer P ? (P extends unknown ? Omit<P, "grant"> : never) : never;
+type Destination = Ungranted<"files.write"> & { gzip?: boolean };
 
 export class Transfers {
   readonly #env: Env;
@@ -39,16 +43,13 @@ export class Transfers {
   /** A file or folder of a session, for the client. */
   async download(
     session: string,
-    params: Params,
+    params: Ungranted<"files.read">,
   ): Promise<{ opened: OpenedFile; body: ReadableStream | null }> {
     const { grant, object } = await this.#open("agent", "client", [session]);
     const bytes = object.fetch(`http://client/${grant}`);
     bytes.catch(() => {});
-    const opened = OpenedFileSchema.parse(
-      await this.#ask(session, "files.read", { ...params, grant }, READ_ANSWER_MS, () =>
-        object.cancel(grant),
-      ),
-    );
+    const asked = { ...params, grant };
+    const opened = await this.#ask(session, "files.read", asked, READ_ANSWER_MS, () => object.cancel(grant));
     if (opened.unsatisfiable || opened.not_modified) {
       await object.cancel(grant);
       return { opened, body: null };
@@ -57,7 +58,7 @@ export class Transfers {
   }
 
   /** Server-sent events that a session's host makes. */
-  async follow(session: string, params: Params): Promise<ReadableStream> {
+  async follow(session: string, params: Ungranted<"files.watch">): Promise<ReadableStream> {
     const { grant, object } = await this.#open("agent", "client", [session]);
     const bytes = object.fetch(`http://client/${grant}`);
     bytes.catch(() => {});
@@ -69,7 +70,7 @@ export class Transfers {
   async upload(
     session: string,
     method: "files.write" | "files.untar",
-    params: Params,
+    params: Destination,
     body: ReadableStream<Uint8Array> | null,
     size: number | null,
   ): Promise<WrittenFile> {
@@ -78,9 +79,7 @@ export class Transfers {
     given.catch(() => {});
     const asked = { ...params, ...(size === null ? {} : { size }), grant };
     try {
-      return WrittenFileSchema.parse(
-        await this.#ask(session, method, asked, WRITE_ANSWER_MS, () => object.cancel(grant)),
-      );
+      return await this.#ask(session, method, asked, WRITE_ANSWER_MS, () => object.cancel(grant));
     } catch (error) {
       // The giver is let go first, and it may know better why the bytes ended.
       const status = await given.then(
@@ -93,16 +92,19 @@ export class Transfers {
   }
 
   /** From one session's host to another's, or to the same; a folder goes as an archive. */
-  async copy(from: string, path: Params, to: string, destination: Params): Promise<WrittenFile> {
+  async copy(
+    from: string,
+    path: Ungranted<"files.read">,
+    to: string,
+    destination: Destination,
+  ): Promise<WrittenFile> {
     const { grant, object } = await this.#open("agent", "agent", [from, to]);
     const cancel = () => object.cancel(grant);
     const read = { ...path, follow: true, grant };
-    const { type, length } = OpenedFileSchema.parse(
-      await this.#ask(from, "files.read", read, READ_ANSWER_MS, cancel),
-    );
+    const { type, length } = await this.#ask(from, "files.read", read, READ_ANSWER_MS, cancel);
     const method = type === "file" ? "files.write" : "files.untar";
     const write = { ...destination, grant, ...(type === "file" ? { size: length } : {}) };
-    return WrittenFileSchema.parse(await this.#ask(to, method, write, WRITE_ANSWER_MS, cancel));
+    return this.#ask(to, method, write, WRITE_ANSWER_MS, cancel);
   }
 
   async #open(giver: Side, taker: Side, sessions: readonly string[], size: number | null = null) {
@@ -114,14 +116,14 @@ export class Transfers {
     return { grant, object };
   }
 
-  async #ask(
+  async #ask<M extends SessionMethod>(
     session: string,
-    method: string,
-    params: Params,
+    method: M,
+    params: HostParams<M>,
     timeoutMs: number,
     onRefusal: () => Promise<void>,
-  ): Promise<unknown> {
-    const answer: Answer<unknown> = await sessionObject(this.#env, this.#tenant, session)
+  ): Promise<HostResult<M>> {
+    const answer = await sessionObject(this.#env, this.#tenant, session)
       .ask(method, params, timeoutMs)
       .catch(async (error) => {
         await onRefusal();

@@ -1,0 +1,65 @@
+/** @module The control plane's questions: read once, and given to whoever answers them. */
+import {
+  type CallHandlers,
+  failureOf,
+  HOST_CALLS,
+  type HostFrame,
+  type HostMethod,
+  isHostMethod,
+  isSessionMethod,
+  type MethodsOf,
+  SandbarError,
+  type ServerFrame,
+  type SessionMethod,
+} from "@sandbar/shared";
+import { Once } from "../io/once.ts";
+import type { Session } from "./session.ts";
+
+type CallFrame = Extract<ServerFrame, { t: "call" }>;
+type Handler = (...asked: unknown[]) => Promise<unknown>;
+
+export interface HostCallsOptions {
+  /** By its id, if this host has it. */
+  readonly session: (id: string) => Session | undefined;
+  readonly ofSession: CallHandlers<SessionMethod, [session: Session]>;
+  readonly ofHost: CallHandlers<MethodsOf<"volumes">, []>;
+  readonly send: (frame: HostFrame) => void;
+}
+
+export class HostCalls {
+  readonly #options: HostCallsOptions;
+  readonly #once = new Once();
+
+  constructor(options: HostCallsOptions) {
+    this.#options = options;
+  }
+
+  async onCall(call: CallFrame): Promise<void> {
+    const { id } = call;
+    try {
+      this.#options.send({ t: "answer", id, result: (await this.#ask(call)) ?? null });
+    } catch (error) {
+      this.#options.send({ t: "answer", id, failure: failureOf(error, "HOST_ERROR") });
+    }
+  }
+
+  async #ask({ session, method, params }: CallFrame): Promise<unknown> {
+    if (!isHostMethod(method)) throw new SandbarError("HOST_ERROR", `this host does not know ${method}`);
+    const given = readParams(method, params);
+    const { ofHost, ofSession } = this.#options;
+    if (!isSessionMethod(method)) return (ofHost[method] as Handler)(given);
+    const found = this.#options.session(session);
+    if (!found) throw new SandbarError("NOT_FOUND", "this host does not have the session");
+    const answer = () => (ofSession[method] as Handler)(found, given);
+    const once = "once" in given ? given.once : undefined;
+    return once === undefined ? answer() : this.#once.do(`${session} ${once}`, answer);
+  }
+}
+
+function readParams(method: HostMethod, params: unknown) {
+  const parsed = HOST_CALLS[method].params.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0]!;
+  const where = path.length > 0 ? `${path.join(".")}: ${message}` : message;
+  throw new SandbarError("HOST_ERROR", `this host cannot read the parameters of ${method} (${where})`);
+}

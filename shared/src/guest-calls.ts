@@ -1,0 +1,82 @@
+/** @module What the daemon may ask a guest, and what it answers: anything at all, until it is checked here. */
+import { z } from "zod";
+import { ContextStateSchema } from "./context.ts";
+import { FileEntrySchema } from "./file.ts";
+import { ArtifactEntrySchema } from "./guest-messages.ts";
+import { GuestProcessListSchema, GuestProcessSchema, ProcessOutputSchema } from "./process.ts";
+
+const count = z.number().int().nonnegative();
+const nanoseconds = z.string().regex(/^-?\d{1,31}$/);
+/** Whatever is said, nobody needs it. */
+const nothing = z.unknown().transform(() => null);
+
+const GuestEntrySchema = FileEntrySchema.omit({ mtime: true, etag: true }).extend({ mtime_ns: nanoseconds });
+export type GuestEntry = z.infer<typeof GuestEntrySchema>;
+
+const ReadSchema = z.object({
+  size: count,
+  offset: count,
+  length: count,
+  mtime_ns: nanoseconds,
+  mode: count,
+  /** The asked range lies outside of the file: nothing is sent. */
+  unsatisfiable: z.boolean().default(false),
+  /** It is a folder: nothing is sent, and only the time and the mode are said. */
+  directory: z.boolean().default(false),
+});
+export type GuestRead = z.infer<typeof ReadSchema>;
+
+const WrittenSchema = z.object({ size: count, sha256: z.string().length(64), entries: count.optional() });
+
+/** An object may say of itself that it is larger than a number can say. */
+const VariableSchema = ContextStateSchema.shape.variables.element.extend({
+  size: count.nullable().catch(null),
+});
+
+/** Device and inode of a folder; null when it is not there. */
+const identity = z.string().max(64).nullable();
+
+export const GUEST_ANSWERS = {
+  ping: nothing,
+  state: ContextStateSchema.extend({ variables: z.array(VariableSchema) }),
+  "session.enter": z.object({ session: identity, data: identity }),
+
+  "fs.stat": GuestEntrySchema,
+  "fs.list": z.object({
+    entries: z.array(GuestEntrySchema).max(1000),
+    next_cursor: z.string().nullable(),
+  }),
+  "fs.mkdir": GuestEntrySchema,
+  "fs.move": GuestEntrySchema,
+  "fs.remove": nothing,
+  "fs.read": ReadSchema,
+  "fs.write": WrittenSchema,
+  "fs.untar": WrittenSchema,
+  "fs.tar": z.object({ size: count, entries: count }),
+  "fs.watch": nothing,
+
+  "artifacts.scan": z.object({
+    artifacts: z.array(ArtifactEntrySchema).max(10_000),
+    artifacts_more: z.boolean(),
+  }),
+  "artifacts.read": nothing,
+  "artifacts.settle": nothing,
+
+  "ps.start": GuestProcessSchema,
+  "ps.get": GuestProcessSchema,
+  "ps.list": GuestProcessListSchema,
+  "ps.remove": nothing,
+  "ps.stdin": nothing,
+  "ps.signal": nothing,
+  "ps.resize": GuestProcessSchema,
+  "ps.output": ProcessOutputSchema,
+  "tunnel.open": nothing,
+} as const;
+
+export type GuestMethod = keyof typeof GUEST_ANSWERS;
+export type GuestAnswer<M extends GuestMethod> = z.output<(typeof GUEST_ANSWERS)[M]>;
+export type GuestCall = <M extends GuestMethod>(
+  method: M,
+  params: Record<string, unknown>,
+  timeoutMs?: number,
+) => Promise<GuestAnswer<M>>;
