@@ -3,21 +3,20 @@ import { Sandbar, Session } from "@sandbar/sdk";
 import { SandbarSandbox } from "@sandbar/sdk/deepagents";
 import { newId } from "@sandbar/shared";
 import { createDeepAgent, isSandboxBackend } from "deepagents";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ScriptedModel } from "../fixtures/langgraph/scripted-model.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { startStack, useStack } from "../fixtures/use-stack.ts";
 
 describe("the deepagents backend on the real product", () => {
-  let stack: Stack;
+  const { stack } = useStack();
   let client: Sandbar;
   let sandbox: SandbarSandbox;
 
   beforeAll(async () => {
-    stack = await Stack.start();
     client = new Sandbar({ url: stack.url, apiKey: stack.key });
     sandbox = await SandbarSandbox.create({ client });
   });
-  afterAll(() => stack?.close());
 
   it("is a sandbox for deepagents, found again by id and by key", async () => {
     expect(isSandboxBackend(sandbox)).toBe(true);
@@ -34,37 +33,33 @@ describe("the deepagents backend on the real product", () => {
   });
 
   it("is not running once its session ended without it: container died, host lost, or nobody knows it", async () => {
-    const own = await Stack.start();
-    try {
-      const client = new Sandbar({ url: own.url, apiKey: own.key });
-      const busy = async () => {
-        const sandbox = await SandbarSandbox.create({ client });
-        const running = sandbox.execute("touch began; sleep 600");
-        await eventually("the command runs", 10_000, async () => {
-          const [file] = await sandbox.downloadFiles(["/session/began"]);
-          return file!.error === null;
-        });
-        return { sandbox, running };
-      };
-      const killed = await busy();
-      await (await own.containerOf(killed.sandbox.id)).kill();
-      expect(await killed.running).toMatchObject({ exitCode: 137 });
-      expect(killed.sandbox.isRunning).toBe(false);
+    const { stack: own } = await startStack();
+    const client = new Sandbar({ url: own.url, apiKey: own.key });
+    const busy = async () => {
+      const sandbox = await SandbarSandbox.create({ client });
+      const running = sandbox.execute("touch began; sleep 600");
+      await eventually("the command runs", 10_000, async () => {
+        const [file] = await sandbox.downloadFiles(["/session/began"]);
+        return file!.error === null;
+      });
+      return { sandbox, running };
+    };
+    const killed = await busy();
+    await (await own.containerOf(killed.sandbox.id)).kill();
+    expect(await killed.running).toMatchObject({ exitCode: 137 });
+    expect(killed.sandbox.isRunning).toBe(false);
 
-      const unknown = new SandbarSandbox(
-        new Session(client.http, { ...killed.sandbox.session.info, status: "ready", id: newId("ses") }),
-      );
-      expect(unknown.isRunning).toBe(true);
-      await expect(unknown.downloadFiles(["/session/began"])).rejects.toThrow("No such session");
-      expect(unknown.isRunning).toBe(false);
+    const unknown = new SandbarSandbox(
+      new Session(client.http, { ...killed.sandbox.session.info, status: "ready", id: newId("ses") }),
+    );
+    expect(unknown.isRunning).toBe(true);
+    await expect(unknown.downloadFiles(["/session/began"])).rejects.toThrow("No such session");
+    expect(unknown.isRunning).toBe(false);
 
-      const abandoned = await busy();
-      await client.hosts.remove(own.hostId);
-      expect(await abandoned.running).toMatchObject({ exitCode: null });
-      expect(abandoned.sandbox.isRunning).toBe(false);
-    } finally {
-      await own.close();
-    }
+    const abandoned = await busy();
+    await client.hosts.remove(own.hostId);
+    expect(await abandoned.running).toMatchObject({ exitCode: null });
+    expect(abandoned.sandbox.isRunning).toBe(false);
   });
 
   it("begins with the files it was created with, or not at all", async () => {

@@ -9,20 +9,19 @@ import { Sandbar } from "@sandbar/sdk";
 import { makeCodeSandboxTool, makeSandboxTools, makeTerminalTool } from "@sandbar/sdk/langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Line, ScriptedModel } from "../fixtures/langgraph/scripted-model.ts";
-import { REPO, Stack } from "../fixtures/stack.ts";
+import { REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("the LangGraph tools in a real graph, with a scripted model", () => {
-  let stack: Stack;
+  const { stack } = useStack();
   let client: Sandbar;
   const folder = mkdtempSync(join(tmpdir(), "sandbar-langgraph-"));
 
   beforeAll(async () => {
-    stack = await Stack.start();
     client = new Sandbar({ url: stack.url, apiKey: stack.key });
   });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
-    await stack?.close();
   });
 
   function graphOf(script: Line[], options: Parameters<typeof makeCodeSandboxTool>[0] = {}) {

@@ -3,7 +3,8 @@ import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { REPO, Stack } from "../fixtures/stack.ts";
+import { REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const PASS = [
   "server-initialize",
@@ -53,13 +54,12 @@ const NOT_APPLICABLE = {
 };
 
 describe("the official conformance suite against the running product", () => {
-  let stack: Stack;
+  const { stack } = useStack({ withoutAgent: true });
   let proxy: Server;
   let url: string;
 
   // The suite cannot send an API key, so this adds one, and nothing else.
   beforeAll(async () => {
-    stack = await Stack.start({ withoutAgent: true });
     proxy = createServer((incoming, answer) => {
       const { method, headers, url: path } = incoming;
       const onward = request({
@@ -83,7 +83,6 @@ describe("the official conformance suite against the running product", () => {
   afterAll(async () => {
     proxy?.closeAllConnections();
     proxy?.close();
-    await stack?.close();
   });
 
   it.each(PASS)("%s", async (scenario) => {

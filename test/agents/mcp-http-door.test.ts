@@ -1,12 +1,9 @@
 import { request } from "undici";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await Stack.start({ vars: { MCP_ALLOWED_ORIGINS: "https://agents.example" } });
-});
-afterAll(() => stack?.close());
+const { stack } = useStack({ vars: { MCP_ALLOWED_ORIGINS: "https://agents.example" } });
 
 const post = (headers: Record<string, string>, body: unknown = { jsonrpc: "2.0", id: 1, method: "ping" }) =>
   request(`${stack.url}/mcp`, {

@@ -3,10 +3,10 @@ import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
 import { MultiServerMCPClient } from "@langchain/mcp-adapters";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Line, ScriptedModel } from "../fixtures/langgraph/scripted-model.ts";
 import { describeMcp } from "../fixtures/mcp-suite.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describeMcp(
   "MCP over HTTP",
@@ -17,11 +17,7 @@ describeMcp(
 );
 
 describe("MCP over HTTP, through LangChain's adapters", () => {
-  let stack: Stack;
-  beforeAll(async () => {
-    stack = await Stack.start();
-  });
-  afterAll(() => stack?.close());
+  const { stack } = useStack();
 
   it("a graph makes a session, keeps variables over calls and reads what failed", async () => {
     const mcp = new MultiServerMCPClient({

@@ -12,23 +12,18 @@ import { LeftArtifacts } from "@sandbar/agent-host/src/artifacts/left-artifacts.
 import { SignedRequests } from "@sandbar/agent-host/src/control-plane/signed-requests.ts";
 import { readIdentity } from "@sandbar/agent-host/src/host/identity.ts";
 import { createLog } from "@sandbar/agent-host/src/host/log.ts";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { bytesOf, listed, sha256 } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { bytesOf, listed } from "../fixtures/artifacts.ts";
+import { sha256 } from "../fixtures/sha256.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
+const { stack, client } = useStack();
+
 let session: string;
 let folder: string;
 let asked: string[];
 let sent: number;
 
-beforeAll(async () => {
-  stack = await Stack.start();
-  client = stack.client();
-});
-afterAll(() => stack?.close());
 beforeEach(async () => {
   session = (await client.create()).id;
   folder = mkdtempSync(join(tmpdir(), "sandbar-said-"));

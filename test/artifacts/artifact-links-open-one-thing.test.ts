@@ -1,22 +1,20 @@
 /** @module A link opens one artifact, for reading, for a while; what it serves can run nothing on our origin. */
 import type { Artifact } from "@sandbar/shared";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { sha256 } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { beforeAll, expect, it } from "vitest";
+
+import { sha256 } from "../fixtures/sha256.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const A = "/session/artifacts";
-let stack: Stack;
-let client: Client;
+const { stack, client } = useStack({
+  vars: { SIGNING_KEY_MAX_AGE_S: "3" },
+  serverEnv: { SANDBAR_CRON_MS: "500" },
+});
 let session: string;
 let text: Artifact;
 let page: Artifact;
-
 beforeAll(async () => {
-  process.env.SANDBAR_CRON_MS = "500";
-  stack = await Stack.start({ vars: { SIGNING_KEY_MAX_AGE_S: "3" } });
-  delete process.env.SANDBAR_CRON_MS;
-  client = stack.client();
   session = (await client.create()).id;
   const { artifacts } = await client.run(
     session,
@@ -25,7 +23,6 @@ beforeAll(async () => {
   text = artifacts.find(({ name }) => name === "a.txt")!;
   page = artifacts.find(({ name }) => name === "b.html")!;
 });
-afterAll(() => stack?.close());
 
 const get = (url: string, headers: Record<string, string> = {}, method = "GET") =>
   fetch(url, { headers, method });

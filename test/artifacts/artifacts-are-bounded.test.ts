@@ -2,42 +2,31 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Artifact, Execution, ExportResult } from "@sandbar/shared";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { bytesOf, expectTrue, listed, remaining } from "../fixtures/artifacts.ts";
 import type { Client } from "../fixtures/client.ts";
 import { FaultProxy } from "../fixtures/fault-proxy.ts";
 import { onD1, r2Keys } from "../fixtures/local-storage.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const A = "/session/artifacts";
-let stack: Stack;
-let proxy: FaultProxy;
+const proxy = new FaultProxy();
+const { stack } = useStack({
+  vars: {
+    ARTIFACT_MAX_BYTES: "100000",
+    ARTIFACT_MAX_PER_EXECUTION: "10",
+    SESSION_ARTIFACT_BYTES: "300000",
+    TENANT_ARTIFACT_BYTES: "500000",
+    TENANT_ARTIFACT_COUNT: "30",
+    BLOB_GRACE_S: "2",
+  },
+  serverEnv: { SANDBAR_CRON_MS: "400" },
+  agentThrough: proxy,
+});
 let client: Client;
 let session: string;
 let tenants = 0;
-
-beforeAll(async () => {
-  process.env.SANDBAR_CRON_MS = "400";
-  stack = await Stack.start({
-    vars: {
-      ARTIFACT_MAX_BYTES: "100000",
-      ARTIFACT_MAX_PER_EXECUTION: "10",
-      SESSION_ARTIFACT_BYTES: "300000",
-      TENANT_ARTIFACT_BYTES: "500000",
-      TENANT_ARTIFACT_COUNT: "30",
-      BLOB_GRACE_S: "2",
-    },
-    agentUrl: async (url) => {
-      proxy ??= await FaultProxy.start(url);
-      return proxy.url;
-    },
-  });
-  delete process.env.SANDBAR_CRON_MS;
-});
-afterAll(async () => {
-  await stack?.close();
-  await proxy?.close();
-});
 
 /** Each test has a tenant of its own, so that quotas begin empty. */
 beforeEach(async () => {
@@ -254,11 +243,7 @@ it("sweeping never takes what an artifact has", async () => {
 
 it("what expires is gone from lists at once and from the store with the next sweep", async () => {
   await stack.killServer("SIGTERM");
-  process.env.SANDBAR_CRON_MS = "400";
-  process.env.SANDBAR_VAR_ARTIFACT_TTL_S = "2";
-  await stack.startServer();
-  delete process.env.SANDBAR_VAR_ARTIFACT_TTL_S;
-  delete process.env.SANDBAR_CRON_MS;
+  await stack.startServer({ vars: { ARTIFACT_TTL_S: "2" } });
   await stack.waitForHost("online");
   const { artifacts } = await client.run(session, write("soon", 1000));
   expect(artifacts[0]!.expires_at).toBeTruthy();

@@ -3,19 +3,13 @@ import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution, ExportResult } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bytesOf, expectTrue, listed, remaining, sha256 } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
+import { bytesOf, expectTrue, listed, remaining } from "../fixtures/artifacts.ts";
 import { onD1 } from "../fixtures/local-storage.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { sha256 } from "../fixtures/sha256.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await Stack.start({ vars: { MAX_BODY_BYTES: "50000000" } });
-  client = stack.client();
-});
-afterAll(() => stack?.close());
+const { stack, client } = useStack({ vars: { MAX_BODY_BYTES: "50000000" } });
 
 const A = "/session/artifacts";
 const names = (execution: Execution) => execution.artifacts.map(({ name }) => name).sort();

@@ -2,24 +2,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, importJWK, SignJWT } from "jose";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { listed, sha256 } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { beforeAll, expect, it } from "vitest";
+import { listed } from "../fixtures/artifacts.ts";
+import { sha256 } from "../fixtures/sha256.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
+const { stack, client } = useStack();
+
 let session: string;
 let key: Awaited<ReturnType<typeof importJWK>>;
 
 beforeAll(async () => {
-  stack = await Stack.start();
-  client = stack.client();
   session = (await client.create()).id;
   const identity = JSON.parse(readFileSync(join(stack.home, "host/identity.json"), "utf8"));
   key = await importJWK(identity.private_key, "EdDSA");
 });
-afterAll(() => stack?.close());
 
 interface Proof {
   host?: string;

@@ -1,41 +1,33 @@
 /** @module With R2's S3 credentials large content and links do not pass through the Worker; exports, imports too. */
 import type { Artifact, ExportResult } from "@sandbar/shared";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { bytesOf, expectTrue, remaining, sha256 } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
+import { beforeAll, expect, it } from "vitest";
+import { bytesOf, expectTrue, remaining } from "../fixtures/artifacts.ts";
 import { FaultProxy } from "../fixtures/fault-proxy.ts";
-import { freePort, Stack } from "../fixtures/stack.ts";
+import { sha256 } from "../fixtures/sha256.ts";
+import { freePort } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const A = "/session/artifacts";
-let stack: Stack;
-let proxy: FaultProxy;
-let client: Client;
+const proxy = new FaultProxy();
 let session: string;
 let s3: string;
-
+let port: number;
 beforeAll(async () => {
-  const port = await freePort();
+  port = await freePort();
   s3 = `http://127.0.0.1:${port}/cdn-cgi/local/r2/s3`;
-  process.env.SANDBAR_ENTRY_PORT = String(port);
-  stack = await Stack.start({
-    vars: {
-      R2_ACCESS_KEY_ID: "local-access-key",
-      R2_SECRET_ACCESS_KEY: "local-secret-key",
-      R2_ENDPOINT: s3,
-      R2_BUCKET: "sandbar-blobs",
-    },
-    agentUrl: async (url) => {
-      proxy ??= await FaultProxy.start(url);
-      return proxy.url;
-    },
-  });
-  client = stack.client();
-  session = (await client.create({ storage: "BIND" })).id;
 });
-afterAll(async () => {
-  delete process.env.SANDBAR_ENTRY_PORT;
-  await stack?.close();
-  await proxy?.close();
+const { client } = useStack(() => ({
+  vars: {
+    R2_ACCESS_KEY_ID: "local-access-key",
+    R2_SECRET_ACCESS_KEY: "local-secret-key",
+    R2_ENDPOINT: s3,
+    R2_BUCKET: "sandbar-blobs",
+  },
+  serverEnv: { SANDBAR_ENTRY_PORT: String(port) },
+  agentThrough: proxy,
+}));
+beforeAll(async () => {
+  session = (await client.create({ storage: "BIND" })).id;
 });
 
 it("a large file goes up in parts to presigned URLs, and its link is a presigned URL", async () => {

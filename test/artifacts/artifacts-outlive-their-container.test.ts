@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { expectTrue, listed } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const A = "/session/artifacts";
 const WRITE = `import os, time
@@ -18,15 +18,7 @@ os.symlink("/etc", "${A}/folder")
 os.mkfifo("${A}/pipe")
 print("written", flush=True)
 time.sleep(60)`;
-
-let stack: Stack;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await Stack.start({ vars: { ARTIFACT_MAX_PER_EXECUTION: "0" } });
-  client = stack.client();
-});
-afterAll(() => stack?.close());
+const { stack, client } = useStack({ vars: { ARTIFACT_MAX_PER_EXECUTION: "0" } });
 
 async function written(storage: "BIND" | "TMPFS", code = WRITE): Promise<string> {
   const { id } = await client.create({ storage });

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeAll, beforeEach, expect, it } from "vitest";
 import { expectTrue, listed, remaining } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
 import { type Fate, FaultProxy } from "../fixtures/fault-proxy.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const PART = 6 << 20;
 const SIZE = 2 * PART + (1 << 20);
@@ -11,25 +10,11 @@ const PARTS = /^\/agent\/uploads\/parts$/;
 const FINISH = /^\/agent\/uploads\/finish$/;
 const START = /^\/agent\/uploads$/;
 
-let stack: Stack;
-let client: Client;
-let proxy: FaultProxy;
+const proxy = new FaultProxy();
+const { client } = useStack({ vars: { MAX_BODY_BYTES: String(PART) }, agentThrough: proxy });
 let session: string;
-
 beforeAll(async () => {
-  stack = await Stack.start({
-    vars: { MAX_BODY_BYTES: String(PART) },
-    agentUrl: async (url) => {
-      proxy ??= await FaultProxy.start(url);
-      return proxy.url;
-    },
-  });
-  client = stack.client();
   session = (await client.create()).id;
-});
-afterAll(async () => {
-  await stack?.close();
-  await proxy?.close();
 });
 beforeEach(() => {
   proxy.seen.length = 0;

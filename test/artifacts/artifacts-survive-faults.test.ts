@@ -4,34 +4,21 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { expectTrue, listed, remaining } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
 import { type Fate, FaultProxy } from "../fixtures/fault-proxy.ts";
 import { onD1, strayFiles } from "../fixtures/local-storage.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const A = "/session/artifacts";
-let stack: Stack;
-let client: Client;
-let proxy: FaultProxy;
+const proxy = new FaultProxy();
+const { stack, client } = useStack({
+  vars: { HEARTBEAT_MS: "500" },
+  agentEnv: { SANDBAR_INGEST_GIVE_UP_MS: "8000" },
+  agentThrough: proxy,
+});
 let session: string;
-
-beforeAll(async () => {
-  stack = await Stack.start({
-    vars: { HEARTBEAT_MS: "500" },
-    agentEnv: { SANDBAR_INGEST_GIVE_UP_MS: "8000" },
-    agentUrl: async (url) => {
-      proxy ??= await FaultProxy.start(url);
-      return proxy.url;
-    },
-  });
-  client = stack.client();
-});
-afterAll(async () => {
-  await stack?.close();
-  await proxy?.close();
-});
 
 beforeEach(async () => {
   proxy.fate = () => "pass";

@@ -14,8 +14,9 @@ import {
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually, REPO, Stack } from "../fixtures/stack.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { eventually, REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 interface Ended {
   code: number | null;
@@ -24,15 +25,11 @@ interface Ended {
 }
 
 describe("the sandbar command on the real product", () => {
-  let stack: Stack;
+  const { stack } = useStack();
   const folder = mkdtempSync(join(tmpdir(), "sandbar-cli-"));
 
-  beforeAll(async () => {
-    stack = await Stack.start();
-  });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
-    await stack?.close();
   });
 
   const command = (args: string[]) => [join(REPO, "cli/src/main.ts"), ...args];

@@ -135,7 +135,8 @@ describe("npm start", () => {
     product = npm("start");
     await product.says(/Try it:\n\n.*\n/);
     await client?.close();
-    client = new Client(`http://127.0.0.1:${port}`, readFileSync(join(home, "api-key"), "utf8").trim());
+    const key = readFileSync(join(home, "api-key"), "utf8").trim();
+    client = new Client({ url: `http://127.0.0.1:${port}`, key });
   }
 
   async function markIsKept(): Promise<void> {

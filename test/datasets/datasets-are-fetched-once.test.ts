@@ -1,27 +1,24 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { DatasetUpstream } from "../fixtures/dataset-source.ts";
-import { DatasetClient, sha256 } from "../fixtures/datasets.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useDatasetUpstream } from "../fixtures/dataset-source.ts";
+import { DatasetClient } from "../fixtures/datasets.ts";
 import { FileClient } from "../fixtures/files.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { sha256 } from "../fixtures/sha256.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const SECRET = "Bearer upstream-secret-7c1f";
 
-let stack: Stack;
-let client: Client;
-let upstream: DatasetUpstream;
-let elsewhere: DatasetUpstream;
+const upstream = useDatasetUpstream();
+const elsewhere = useDatasetUpstream();
+const { stack, client } = useStack({ vars: { SECRETS_KEY: "test key" } });
 let session: string;
 let datasets: DatasetClient;
 let files: FileClient;
 
 beforeAll(async () => {
-  [upstream, elsewhere] = await Promise.all([DatasetUpstream.start(), DatasetUpstream.start()]);
-  stack = await Stack.start({ vars: { SECRETS_KEY: "test key" } });
-  client = stack.client();
   const register = (name: string, more: Record<string, unknown>) =>
     client.ok("POST", "/v1/dataset-sources", { name, ...more });
   const url_template = `${upstream.origin}/datasets/{id}`;
@@ -41,12 +38,6 @@ beforeAll(async () => {
   session = (await client.create({ datasets: { access: "API" } })).id;
   datasets = new DatasetClient(client, session);
   files = new FileClient(client, session);
-});
-afterAll(async () => {
-  await files?.agent.destroy();
-  await stack?.close();
-  await upstream?.close();
-  await elsewhere?.close();
 });
 
 const content = async (path: string) => (await files.get(path)).bytes.toString();

@@ -4,15 +4,13 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Artifact } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { DatasetUpstream } from "../fixtures/dataset-source.ts";
-import { DatasetClient, sha256 } from "../fixtures/datasets.ts";
+import { useDatasetUpstream } from "../fixtures/dataset-source.ts";
+import { DatasetClient } from "../fixtures/datasets.ts";
 import { FileClient } from "../fixtures/files.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { sha256 } from "../fixtures/sha256.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
-let upstream: DatasetUpstream;
+const upstream = useDatasetUpstream();
 let local: string;
 let session: string;
 let datasets: DatasetClient;
@@ -24,23 +22,18 @@ beforeAll(async () => {
   writeFileSync(join(local, "numbers.csv"), "a,b\n1,2\n");
   writeFileSync(join(local, "deep/er/more.parquet"), "more");
   for (const folder of ["", "deep", "deep/er"]) chmodSync(join(local, folder), 0o755);
-  upstream = await DatasetUpstream.start();
-  stack = await Stack.start({
-    agentEnv: { DATASETS_HOST_RO: local },
-    vars: { DATASET_MAX_BYTES: "3000000" },
-  });
-  client = stack.client();
+});
+afterAll(() => rmSync(local, { recursive: true }));
+const { stack, client } = useStack(() => ({
+  agentEnv: { DATASETS_HOST_RO: local },
+  vars: { DATASET_MAX_BYTES: "3000000" },
+}));
+beforeAll(async () => {
   const url_template = `${upstream.origin}/datasets/{id}`;
   await client.ok("POST", "/v1/dataset-sources", { name: "lake", url_template, allow_private: true });
   session = (await client.create({ datasets: { access: "API" }, storage: "BIND" })).id;
   datasets = new DatasetClient(client, session);
   files = new FileClient(client, session);
-});
-afterAll(async () => {
-  await files?.agent.destroy();
-  await stack?.close();
-  await upstream?.close();
-  rmSync(local, { recursive: true });
 });
 
 const content = async (path: string) => (await files.get(path)).bytes.toString();

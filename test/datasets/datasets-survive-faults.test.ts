@@ -2,35 +2,27 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Execution } from "@sandbar/shared";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { DatasetUpstream } from "../fixtures/dataset-source.ts";
-import { DatasetClient, sha256 } from "../fixtures/datasets.ts";
+import { beforeAll, expect, it } from "vitest";
+import { useDatasetUpstream } from "../fixtures/dataset-source.ts";
+import { DatasetClient } from "../fixtures/datasets.ts";
 import { FileClient } from "../fixtures/files.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { sha256 } from "../fixtures/sha256.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
-let upstream: DatasetUpstream;
+const upstream = useDatasetUpstream();
+// Nothing is kept, so whatever vanishes has to be fetched again.
+const { stack, client } = useStack({ agentEnv: { SANDBAR_DATASET_CACHE_MB: "0" } });
 let session: string;
 let datasets: DatasetClient;
 let files: FileClient;
 
 beforeAll(async () => {
-  upstream = await DatasetUpstream.start();
-  // Nothing is kept, so whatever vanishes has to be fetched again.
-  stack = await Stack.start({ agentEnv: { SANDBAR_DATASET_CACHE_MB: "0" } });
-  client = stack.client();
   const url_template = `${upstream.origin}/datasets/{id}`;
   await client.ok("POST", "/v1/dataset-sources", { name: "lake", url_template, allow_private: true });
   session = (await client.create({ datasets: { access: "API" }, limits: { tmpfs_mb: 16 } })).id;
   datasets = new DatasetClient(client, session);
   files = new FileClient(client, session);
-});
-afterAll(async () => {
-  await files?.agent.destroy();
-  await stack?.close();
-  await upstream?.close();
 });
 
 const left = () =>

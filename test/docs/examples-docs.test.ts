@@ -1,20 +1,17 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ERRORS } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type OpenApi, referenceOf } from "../../docs/reference.ts";
 import { troubleshooting } from "../../docs/troubleshooting.ts";
-import { REPO, Stack } from "../fixtures/stack.ts";
+import { REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const DOCS = join(REPO, "docs");
 
 // After a change of routes or errors, `npm test -- test/docs/examples-docs.test.ts -u` writes both again.
 describe("generated documents are current", () => {
-  let stack: Stack;
-  beforeAll(async () => {
-    stack = await Stack.start({ withoutAgent: true });
-  });
-  afterAll(() => stack?.close());
+  const { stack } = useStack({ withoutAgent: true });
 
   it("the reference, with every route of /openapi.json", async () => {
     const api = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApi;

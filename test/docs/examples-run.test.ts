@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { REPO, Stack } from "../fixtures/stack.ts";
+import { REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const EXAMPLES = join(REPO, "examples");
 const VENV = join(REPO, "node_modules/.cache/examples-python/venv");
@@ -14,7 +15,6 @@ const TIME_LIMIT_MS = 80_000;
 const run = promisify(execFile);
 
 describe("the examples", () => {
-  let stack: Stack;
   let datasets: string;
   let scratch: string;
   let env: Record<string, string>;
@@ -25,7 +25,12 @@ describe("the examples", () => {
     writeFileSync(join(datasets, "sales.csv"), "region,amount\nnorth,10\nsouth,32\nnorth,5\n");
     scratch = mkdtempSync(join(tmpdir(), "sandbar-examples-"));
     await prepareVenv();
-    stack = await Stack.start({ agentEnv: { DATASETS_HOST_RO: datasets } });
+  });
+  afterAll(async () => {
+    for (const folder of [datasets, scratch]) rmSync(folder, { recursive: true });
+  });
+  const { stack } = useStack(() => ({ agentEnv: { DATASETS_HOST_RO: datasets } }));
+  beforeAll(async () => {
     env = {
       ...(process.env as Record<string, string>),
       SANDBAR_URL: stack.url,
@@ -35,10 +40,6 @@ describe("the examples", () => {
       SANDBAR_EXAMPLE_MODEL: "",
       PATH: `${scratch}:${join(EXAMPLES, "node_modules/.bin")}:${process.env.PATH}`,
     };
-  });
-  afterAll(async () => {
-    await stack?.close();
-    for (const folder of [datasets, scratch]) rmSync(folder, { recursive: true });
   });
 
   async function output(file: string, args: string[], more: Record<string, string> = {}): Promise<string> {

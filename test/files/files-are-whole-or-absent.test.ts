@@ -1,28 +1,21 @@
 import { randomBytes } from "node:crypto";
 import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { FileClient } from "../fixtures/files.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const MB = 1024 * 1024;
 
 describe("a file is whole or absent, and nobody waits for one who has gone", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack();
   let files: FileClient;
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create({ limits: { memory_mb: 1024, tmpfs_mb: 300 } })).id;
     files = new FileClient(client, session);
-  });
-  afterAll(async () => {
-    await files?.agent.destroy();
-    await stack?.close();
   });
 
   const names = async () => (await files.list({ path: "." })).data.map(({ name }) => name);

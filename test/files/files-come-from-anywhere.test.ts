@@ -1,17 +1,15 @@
 import { execFileSync, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ImportResult } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
 import { FileClient } from "../fixtures/files.ts";
-import { end, eventually, REPO, removeHost, Stack } from "../fixtures/stack.ts";
+import { sha256 } from "../fixtures/sha256.ts";
+import { end, eventually, REPO, removeHost } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("files come from anywhere that the caller may read, and from nowhere else", () => {
-  let stack: Stack;
-  let client: Client;
   let session: string;
   let files: FileClient;
   let allowed: string;
@@ -29,20 +27,18 @@ describe("files come from anywhere that the caller may read, and from nowhere el
     symlinkSync(outside, join(allowed, "folder-link"));
     symlinkSync(join(allowed, "sub dir"), join(allowed, "inner-link"));
     execFileSync("mkfifo", [join(allowed, "fifo")]);
-    stack = await Stack.start({ agentEnv: { SANDBAR_IMPORT_DIRS: `/nowhere:${allowed}` } });
-    client = stack.client();
-    session = (await client.create()).id;
-    files = new FileClient(client, session);
   });
   afterAll(async () => {
-    await files?.agent.destroy();
-    await stack?.close();
     for (const folder of [allowed, outside]) rmSync(folder, { recursive: true });
+  });
+  const { stack, client } = useStack(() => ({ agentEnv: { SANDBAR_IMPORT_DIRS: `/nowhere:${allowed}` } }));
+  beforeAll(async () => {
+    session = (await client.create()).id;
+    files = new FileClient(client, session);
   });
 
   const bring = async (into: string, list: unknown[], who = client) =>
     (await who.ok<{ data: ImportResult[] }>("POST", `/v1/sessions/${into}/import`, { files: list })).data;
-  const sha256 = (text: string | Buffer) => createHash("sha256").update(text).digest("hex");
   const content = async (path: string) => (await files.get(path)).bytes.toString();
 
   it("takes text and base64, one result for each in order, whatever happens to the others", async () => {

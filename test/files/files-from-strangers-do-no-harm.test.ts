@@ -3,27 +3,19 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { FileClient } from "../fixtures/files.ts";
-import { Stack } from "../fixtures/stack.ts";
 import { pax, type TarEntry, tar } from "../fixtures/tar.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("files that no honest program made do no harm", () => {
-  let stack: Stack;
-  let client: Client;
+  const { client } = useStack();
   let files: FileClient;
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create()).id;
     files = new FileClient(client, session);
-  });
-  afterAll(async () => {
-    await files?.agent.destroy();
-    await stack?.close();
   });
 
   const sh = (command: string) => client.run(session, command, { language: "bash" });

@@ -1,27 +1,18 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { FileClient } from "../fixtures/files.ts";
-import { Stack } from "../fixtures/stack.ts";
-
-const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+import { sha256 } from "../fixtures/sha256.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("files travel whole, whatever their name and size", () => {
-  let stack: Stack;
-  let client: Client;
+  const { client } = useStack({ vars: { MAX_BODY_BYTES: String(64 * 1024 * 1024) } });
   let files: FileClient;
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start({ vars: { MAX_BODY_BYTES: String(64 * 1024 * 1024) } });
-    client = stack.client();
     session = (await client.create({ runtime: "python" })).id;
     files = new FileClient(client, session);
-  });
-  afterAll(async () => {
-    await files?.agent.destroy();
-    await stack?.close();
   });
 
   const odd = [
@@ -279,7 +270,6 @@ open("/session/beside/z", "w").close()`,
     const left = (await small.list({ path: "." })).data.map(({ name }) => name);
     expect(left).toContain("keep");
     expect(left.filter((name) => name.includes("part"))).toEqual([]);
-    await small.agent.destroy();
   });
 
   it("counts as use of the session", async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { sha256 } from "../fixtures/artifacts.ts";
+import { sha256 } from "../fixtures/sha256.ts";
 import { Sandbox } from "./fixture.ts";
 
 let box: Sandbox;

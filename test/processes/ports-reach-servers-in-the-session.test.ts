@@ -6,22 +6,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import type { Process } from "@sandbar/shared";
 import { request } from "undici";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import WebSocket from "ws";
-import type { Client } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const SERVER = readFileSync(join(import.meta.dirname, "../fixtures/port-server.py"), "utf8");
 
 describe("ports reach servers in the session", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack();
   let session: string;
   let base: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create()).id;
     base = `/v1/sessions/${session}/ports/8000`;
     const { id } = await client.ok<Process>("POST", `/v1/sessions/${session}/processes`, {
@@ -30,7 +27,6 @@ describe("ports reach servers in the session", () => {
     for await (const event of client.events(`/v1/sessions/${session}/processes/${id}/events`))
       if (event.data.text === "listening\n") break;
   });
-  afterAll(() => stack?.close());
 
   const fetchPort = (path: string, options: Parameters<typeof request>[1] = {}) =>
     request(`${stack.url}${base}${path}`, {

@@ -1,21 +1,18 @@
 import type { Process } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client, SseEvent } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { SseEvent } from "../fixtures/client.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("processes outlive the request that started them", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack();
   let session: string;
   let path: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create({ env: { FROM_SESSION: "yes" } })).id;
     path = `/v1/sessions/${session}/processes`;
   });
-  afterAll(() => stack?.close());
 
   const start = (request: Record<string, unknown>, headers?: Record<string, string>) =>
     client.ok<Process>("POST", path, request, headers);

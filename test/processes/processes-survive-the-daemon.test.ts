@@ -1,18 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Process } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client, SseEvent } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { describe, expect, it } from "vitest";
+import type { SseEvent } from "../fixtures/client.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("processes survive the daemon, and floods stay within bounds", () => {
-  let stack: Stack;
-  let client: Client;
-
-  beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
-  });
-  afterAll(() => stack?.close());
+  const { stack, client } = useStack();
 
   it("streams on without a gap when the daemon is killed and comes back", async () => {
     const session = (await client.create()).id;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Process } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import WebSocket from "ws";
-import type { Client } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 /** What a page with a terminal does. */
 class Terminal {
@@ -34,16 +34,12 @@ class Terminal {
 }
 
 describe("a terminal is a WebSocket", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack();
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create()).id;
   });
-  afterAll(() => stack?.close());
 
   const url = (query = "", id = session) =>
     `${stack.url.replace("http", "ws")}/v1/sessions/${id}/terminal${query}`;

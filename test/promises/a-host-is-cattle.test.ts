@@ -2,27 +2,23 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mountsBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
-import { afterEach, describe, expect, it } from "vitest";
-import { docker, eventually, Stack } from "../fixtures/stack.ts";
+import { describe, expect, it } from "vitest";
+import { docker, eventually } from "../fixtures/stack.ts";
+import { startStack } from "../fixtures/use-stack.ts";
 
 describe("promise 6: hosts come and go", () => {
-  let stack: Stack | undefined;
-  afterEach(async () => {
-    await stack?.close();
-    stack = undefined;
-  });
-
   it("without a host, create answers 503 with Retry-After and a hint", async () => {
-    stack = await Stack.start({ withoutAgent: true });
-    const { status, headers, body } = await stack.client().problem("POST", "/v1/sessions", {});
+    const { client } = await startStack({ withoutAgent: true });
+    const { status, headers, body } = await client.problem("POST", "/v1/sessions", {});
     expect([status, body.code, body.retryable]).toEqual([503, "NO_HOST_AVAILABLE", true]);
     expect(Number(headers["retry-after"])).toBeGreaterThan(0);
     expect(body.hint).toBeTruthy();
   });
 
   it("unreachable, then lost: nothing started stays unanswered, and a host that returns is fenced", async () => {
-    stack = await Stack.start({ vars: { HEARTBEAT_MS: "300", UNREACHABLE_MS: "1500", LOST_MS: "5000" } });
-    const client = stack.client();
+    const { stack, client } = await startStack({
+      vars: { HEARTBEAT_MS: "300", UNREACHABLE_MS: "1500", LOST_MS: "5000" },
+    });
     const { id } = await client.create({ key: "doomed" });
     const started = await client.start(id, "import time; print('go', flush=True); time.sleep(60)");
     await eventually("it runs", 5000, async () => (await client.execution(id, started.id)).stdout === "go\n");
@@ -41,7 +37,7 @@ describe("promise 6: hosts come and go", () => {
     await eventually(
       "the lost session's container is gone",
       10_000,
-      async () => (await stack!.containers()).length === 0,
+      async () => (await stack.containers()).length === 0,
     );
     const again = await client.create({ key: "doomed" });
     expect(again.id).not.toBe(id);
@@ -49,8 +45,7 @@ describe("promise 6: hosts come and go", () => {
   });
 
   it("a second daemon with the same host id takes over, the first ends and touches nothing", async () => {
-    stack = await Stack.start();
-    const client = stack.client();
+    const { stack, client } = await startStack();
     const { id } = await client.create();
     await client.run(id, "x = 'from the first'");
     const first = stack.agentPid;
@@ -64,8 +59,7 @@ describe("promise 6: hosts come and go", () => {
   });
 
   it("a graceful restart of the daemon kills no session", async () => {
-    stack = await Stack.start();
-    const client = stack.client();
+    const { stack, client } = await startStack();
     const { id } = await client.create();
     await client.run(id, "x = 5");
     await stack.killAgent("SIGTERM");
@@ -78,8 +72,9 @@ describe("promise 6: hosts come and go", () => {
     const images = mkdtempSync(join(tmpdir(), "sandbar-images-"));
     try {
       cpSync(join(import.meta.dirname, "../../images"), images, { recursive: true });
-      stack = await Stack.start({ agentEnv: { SANDBAR_IMAGES_DIR: images, SANDBAR_POOL_SIZE: "0" } });
-      const client = stack.client();
+      const { stack, client } = await startStack({
+        agentEnv: { SANDBAR_IMAGES_DIR: images, SANDBAR_POOL_SIZE: "0" },
+      });
       const old = await client.create();
       const upgraded = "import os; os.path.exists('/opt/sandbar/kernels/upgraded')";
       expect((await client.run(old.id, upgraded)).text).toBe("False");
@@ -92,7 +87,7 @@ describe("promise 6: hosts come and go", () => {
       const copies = join(stack.home, "runtime");
       expect(readdirSync(copies)).toHaveLength(2);
       await client.stop(old.id);
-      await eventually("its container is gone", 10_000, async () => (await stack!.containers()).length === 1);
+      await eventually("its container is gone", 10_000, async () => (await stack.containers()).length === 1);
       await stack.killAgent("SIGTERM");
       await stack.startAgent();
       expect((await client.run(fresh.id, upgraded)).text).toBe("True");
@@ -103,8 +98,7 @@ describe("promise 6: hosts come and go", () => {
   });
 
   it("joins again only when it was removed, and then as a new host that finds nothing of the old one", async () => {
-    stack = await Stack.start();
-    const client = stack.client();
+    const { stack, client } = await startStack();
     const volumes = [{ name: "kept", path: "/v" }];
     const { id } = await client.create({ key: "k", volumes });
     await client.run(id, "open('/v/a', 'w').write('old')");
@@ -138,7 +132,7 @@ describe("promise 6: hosts come and go", () => {
     });
     try {
       await foreign.start();
-      stack = await Stack.start();
+      const { stack } = await startStack();
       await stack.killAgent("SIGKILL");
       await stack.startAgent();
       expect((await foreign.inspect()).State.Running).toBe(true);
@@ -148,7 +142,7 @@ describe("promise 6: hosts come and go", () => {
   });
 
   it("removes its own containers that no session knows", async () => {
-    stack = await Stack.start({ agentEnv: { SANDBAR_ORPHAN_AGE_MS: "1" } });
+    const { stack } = await startStack({ agentEnv: { SANDBAR_ORPHAN_AGE_MS: "1" } });
     await stack.killAgent("SIGKILL");
     const orphan = await docker.createContainer({
       Image: "sandbar/python:latest",
@@ -157,7 +151,7 @@ describe("promise 6: hosts come and go", () => {
     });
     await orphan.start();
     await stack.startAgent();
-    await eventually("the orphan is gone", 10_000, async () => (await stack!.containers()).length === 0);
+    await eventually("the orphan is gone", 10_000, async () => (await stack.containers()).length === 0);
   });
 });
 

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FrameShuffler } from "../fixtures/frame-shuffler.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually, type Stack } from "../fixtures/stack.ts";
 import { TcpProxy } from "../fixtures/tcp-proxy.ts";
+import { startStack, useStack } from "../fixtures/use-stack.ts";
 
 /** Appends one line to a file in the session each time it runs: the file counts the starts. */
 const COUNTING = (seconds: number) =>
@@ -11,17 +12,10 @@ const EXPECTED = (seconds: number) =>
 const STARTS = "print(open('/session/starts').read(), mark)";
 
 describe("promises 1, 2, 3: one start, one record, no gap, whatever dies", () => {
-  let stack: Stack | undefined;
-  const closing: { close(): Promise<void> }[] = [];
-  afterEach(async () => {
-    await stack?.close();
-    stack = undefined;
-    for (const thing of closing.splice(0)) await thing.close();
-  });
+  const link = new TcpProxy();
+  const { stack, client } = useStack({ agentThrough: link });
 
   it("runs 20 parallel POSTs with one idempotency key once", async () => {
-    stack = await Stack.start();
-    const client = stack.client();
     const { id } = await client.create();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => client.run(id, COUNTING(1), {}, { "idempotency-key": "once" })),
@@ -39,8 +33,6 @@ describe("promises 1, 2, 3: one start, one record, no gap, whatever dies", () =>
   });
 
   it("survives kill -9 of the daemon in mid-cell", async () => {
-    stack = await Stack.start();
-    const client = stack.client();
     const { id } = await client.create();
     const waiting = client.run(id, COUNTING(4));
     await eventually("the cell runs", 10_000, async () => (await running(client, id))?.status === "running");
@@ -54,8 +46,6 @@ describe("promises 1, 2, 3: one start, one record, no gap, whatever dies", () =>
   });
 
   it("reports a cell that finished while the daemon was dead", async () => {
-    stack = await Stack.start();
-    const client = stack.client();
     const { id } = await client.create();
     const started = await client.start(id, COUNTING(1));
     await eventually(
@@ -71,8 +61,6 @@ describe("promises 1, 2, 3: one start, one record, no gap, whatever dies", () =>
   });
 
   it("survives kill -9 of workerd in mid-cell", async () => {
-    stack = await Stack.start();
-    const client = stack.client();
     const { id } = await client.create();
     const started = await client.start(id, COUNTING(3));
     await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -89,21 +77,12 @@ describe("promises 1, 2, 3: one start, one record, no gap, whatever dies", () =>
   });
 
   it("survives a link that is cut for seconds", async () => {
-    let proxy!: TcpProxy;
-    stack = await Stack.start({
-      agentUrl: async (url) => {
-        proxy ??= await TcpProxy.start(Number(new URL(url).port));
-        return proxy.url;
-      },
-    });
-    closing.push(proxy);
-    const client = stack.client();
     const { id } = await client.create();
     const waiting = client.run(id, COUNTING(4));
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    proxy.cut();
+    link.cut();
     await new Promise((resolve) => setTimeout(resolve, 2000));
-    proxy.mend();
+    link.mend();
     expect(await waiting).toMatchObject({ status: "ok", stdout: EXPECTED(4) });
     expect((await client.run(id, STARTS)).stdout).toBe("x kept\n");
   });
@@ -111,15 +90,8 @@ describe("promises 1, 2, 3: one start, one record, no gap, whatever dies", () =>
   it("does not mind frames that come twice or in another order", async () => {
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
     console.log(`seed ${seed}`);
-    let shuffler!: FrameShuffler;
-    stack = await Stack.start({
-      agentUrl: async (url) => {
-        shuffler ??= await FrameShuffler.start(url, seed);
-        return shuffler.url;
-      },
-    });
-    closing.push(shuffler);
-    const client = stack.client();
+    const shuffler = new FrameShuffler(seed);
+    const { client } = await startStack({ agentThrough: shuffler });
     const { id } = await client.create();
     await client.run(id, "n = 0");
     // Slow enough that each line is a frame of its own.

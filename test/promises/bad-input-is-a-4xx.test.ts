@@ -1,20 +1,15 @@
 import { connect } from "node:net";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("bad input answers problem+json with a 4xx, never a 500 or a hang", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack({ vars: { BODY_IDLE_MS: "2000" } });
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start({ vars: { BODY_IDLE_MS: "2000" } });
-    client = stack.client();
     session = (await client.create()).id;
   });
-  afterAll(() => stack?.close());
 
   async function expect4xx(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
     const answer = await client.problem(method, path, body, headers);

@@ -2,23 +2,19 @@
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { bytesOf, expectTrue, listed } from "../fixtures/artifacts.ts";
-import type { Client } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { startStack, useStack } from "../fixtures/use-stack.ts";
 
 const A = "/session/artifacts";
 
 describe("bytes that the store has lost", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack();
   let session: string;
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create()).id;
   });
-  afterAll(() => stack?.close());
 
   const blobs = () => join(stack.home, "state/r2/sandbar-blobs/blobs");
   const make = async (name: string) =>
@@ -51,44 +47,34 @@ describe("bytes that the store has lost", () => {
 });
 
 it("files that no object has, as uploads that were cut leave them, are removed after an hour", async () => {
-  const stack = await Stack.start();
-  try {
-    const client = stack.client();
-    const { id } = await client.create();
-    // Two in one object, one in its own.
-    const { artifacts } = await client.run(
-      id,
-      `for name in "ab": open(f"${A}/{name}", "w").write(name)\nopen("${A}/c", "wb").write(bytes(5_000_000))`,
-    );
-    const blobs = join(stack.home, "state/r2/sandbar-blobs/blobs");
-    await stack.killServer();
-    for (const name of ["old", ".old.tmp", "new"]) writeFileSync(join(blobs, name), "stray");
-    const hourAgo = Date.now() / 1000 - 3601;
-    for (const name of readdirSync(blobs))
-      if (name !== "new") utimesSync(join(blobs, name), hourAgo, hourAgo);
-    await stack.startServer();
-    await eventually("the old ones are gone", 10_000, () => readdirSync(blobs).length === 3);
-    expect(readdirSync(blobs)).toContain("new");
-    expect(artifacts).toHaveLength(3);
-    await expectTrue(await listed(client, id));
-  } finally {
-    await stack.close();
-  }
+  const { stack, client } = await startStack();
+  const { id } = await client.create();
+  // Two in one object, one in its own.
+  const { artifacts } = await client.run(
+    id,
+    `for name in "ab": open(f"${A}/{name}", "w").write(name)\nopen("${A}/c", "wb").write(bytes(5_000_000))`,
+  );
+  const blobs = join(stack.home, "state/r2/sandbar-blobs/blobs");
+  await stack.killServer();
+  for (const name of ["old", ".old.tmp", "new"]) writeFileSync(join(blobs, name), "stray");
+  const hourAgo = Date.now() / 1000 - 3601;
+  for (const name of readdirSync(blobs)) if (name !== "new") utimesSync(join(blobs, name), hourAgo, hourAgo);
+  await stack.startServer();
+  await eventually("the old ones are gone", 10_000, () => readdirSync(blobs).length === 3);
+  expect(readdirSync(blobs)).toContain("new");
+  expect(artifacts).toHaveLength(3);
+  await expectTrue(await listed(client, id));
 });
 
 describe("a full disk", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack();
   let state: string;
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     state = join(stack.home, "state");
     await stack.killServer();
     moveToDisk(state, "64m");
     await stack.startServer();
   });
-  afterAll(() => stack?.close());
 
   it("refuses with a code, and all goes on where it was when there is room", async () => {
     const { id } = await client.create();
@@ -135,19 +121,15 @@ print("after")`;
 });
 
 describe("a host's full disk", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack();
   let journal: string;
   let daemon: ChildProcess;
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     journal = join(stack.home, "host");
     await stack.killAgent("SIGTERM");
     moveToDisk(journal, "16m");
     daemon = await stack.startAgent();
   });
-  afterAll(() => stack?.close());
 
   it("ends the daemon, and the next one reports what ended meanwhile", async () => {
     const { id } = await client.create();

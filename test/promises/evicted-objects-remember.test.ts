@@ -17,7 +17,7 @@ describe("eviction of both objects in mid-cell", () => {
 
   beforeAll(async () => {
     server = await startLocalServer({ home, host: "127.0.0.1", port: await freePort(), vars: {} });
-    client = new Client(server.url, readFileSync(server.keyFile, "utf8").trim());
+    client = new Client({ url: server.url, key: readFileSync(server.keyFile, "utf8").trim() });
     const { token } = await client.ok<{ token: string }>("POST", "/v1/hosts/enrollments");
     const env = { ...process.env, SANDBAR_HOME: home, SANDBAR_URL: server.url, SANDBAR_POOL_SIZE: "0" };
     execFileSync(process.execPath, [join(REPO, "agent-host/src/main.ts"), "join", server.url, token], {

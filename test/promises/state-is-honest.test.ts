@@ -1,19 +1,15 @@
 import type { Context } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("promise 5: every ending says what survived", () => {
-  let stack: Stack;
-  let client: Client;
+  const { stack, client } = useStack();
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create({ limits: { memory_mb: 256, tmpfs_mb: 32 } })).id;
   });
-  afterAll(() => stack?.close());
 
   async function plant(): Promise<void> {
     await client.run(session, "planted = 1\nopen('/session/file', 'w').write('here')");

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../fixtures/client.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("promise 7: another tenant's id looks exactly like a missing one", () => {
-  let stack: Stack;
+  const { stack } = useStack();
   let alice: Client;
   let bob: Client;
 
   beforeAll(async () => {
-    stack = await Stack.start();
     alice = await stack.clientOf("alice");
     bob = await stack.clientOf("bob");
   });
-  afterAll(() => stack?.close());
 
   it("answers both the same, on every route", async () => {
     const { id } = await alice.create({ key: "private" });

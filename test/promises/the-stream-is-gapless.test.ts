@@ -1,19 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client, SseEvent } from "../fixtures/client.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { SseEvent } from "../fixtures/client.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("promises 2 and 8: gapless streams, bounded output", () => {
-  let stack: Stack;
-  let client: Client;
+  const { client } = useStack();
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create()).id;
   });
-  afterAll(() => stack?.close());
 
   it("resumes after Last-Event-ID wherever a reader was cut", async () => {
     const code = "import time\nfor i in range(40):\n    print(i, flush=True)\n    time.sleep(0.05)";

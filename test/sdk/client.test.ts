@@ -1,17 +1,15 @@
 import { Sandbar, SandbarError } from "@sandbar/sdk";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { TcpProxy } from "../fixtures/tcp-proxy.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("the TypeScript client on the real product", () => {
-  let stack: Stack;
+  const { stack } = useStack();
   let client: Sandbar;
 
   beforeAll(async () => {
-    stack = await Stack.start();
     client = new Sandbar({ url: stack.url, apiKey: stack.key });
   });
-  afterAll(() => stack?.close());
 
   it("a key finds the same session again, with its variables", async () => {
     const session = await client.session({ key: "thread-1", runtime: "python" });
@@ -70,7 +68,8 @@ describe("the TypeScript client on the real product", () => {
   });
 
   it("a network that is cut again and again costs no output and runs the code once", async () => {
-    const proxy = await TcpProxy.start(stack.port);
+    const proxy = new TcpProxy();
+    await proxy.open(stack.url);
     try {
       const flaky = new Sandbar({ url: proxy.url, apiKey: stack.key, retry: { baseMs: 10, maxMs: 50 } });
       const session = await flaky.session({ key: "flaky" });

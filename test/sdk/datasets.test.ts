@@ -1,25 +1,20 @@
 import { Sandbar, type Session } from "@sandbar/sdk";
 import { makeListDatasetsTool, makeSelectDatasetTool } from "@sandbar/sdk/langchain";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DatasetUpstream } from "../fixtures/dataset-source.ts";
-import { sha256 } from "../fixtures/datasets.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useDatasetUpstream } from "../fixtures/dataset-source.ts";
+
+import { sha256 } from "../fixtures/sha256.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("datasets through the TypeScript client", () => {
-  let stack: Stack;
+  const upstream = useDatasetUpstream();
+  const { stack } = useStack();
   let client: Sandbar;
   let session: Session;
-  let upstream: DatasetUpstream;
 
   beforeAll(async () => {
-    upstream = await DatasetUpstream.start();
-    stack = await Stack.start();
     client = new Sandbar({ url: stack.url, apiKey: stack.key });
     session = await client.session({ datasets: "API" });
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await upstream?.close();
   });
 
   it("a source is registered, used, listed and removed", async () => {

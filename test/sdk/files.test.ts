@@ -4,22 +4,20 @@ import { join } from "node:path";
 import { Sandbar, type Session } from "@sandbar/sdk";
 import { downloadFile, saveArtifact, uploadFile } from "@sandbar/sdk/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Stack } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("files and artifacts through the TypeScript client", () => {
-  let stack: Stack;
+  const { stack } = useStack();
   let client: Sandbar;
   let session: Session;
   const folder = mkdtempSync(join(tmpdir(), "sandbar-files-"));
 
   beforeAll(async () => {
-    stack = await Stack.start();
     client = new Sandbar({ url: stack.url, apiKey: stack.key });
     session = await client.session();
   });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
-    await stack?.close();
   });
 
   it("what is written is read again, whatever its form and its name", async () => {

@@ -13,7 +13,8 @@ import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { REPO, Stack } from "../fixtures/stack.ts";
+import { REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("the published package", () => {
   const folder = mkdtempSync(join(tmpdir(), "sandbar-package-"));
@@ -82,11 +83,7 @@ export { client, makeCodeSandboxTool, SandbarError, SandbarSandbox, text };
   });
 
   describe("without Node", () => {
-    let stack: Stack;
-    beforeAll(async () => {
-      stack = await Stack.start();
-    });
-    afterAll(() => stack?.close());
+    const { stack } = useStack();
 
     it("the client runs where there is only what browsers and Workers have", async () => {
       const bundle = await build({

@@ -1,20 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ProcessEvent, Sandbar, type Session } from "@sandbar/sdk";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { TcpProxy } from "../fixtures/tcp-proxy.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("processes, terminals and ports through the TypeScript client", () => {
-  let stack: Stack;
+  const { stack } = useStack();
   let client: Sandbar;
   let session: Session;
 
   beforeAll(async () => {
-    stack = await Stack.start();
     client = new Sandbar({ url: stack.url, apiKey: stack.key });
     session = await client.session();
   });
-  afterAll(() => stack?.close());
 
   it("streams a process's output to its one exit", async () => {
     const process = await session.processes.start("echo out; echo err >&2; exit 3");
@@ -44,7 +42,8 @@ describe("processes, terminals and ports through the TypeScript client", () => {
   });
 
   it("goes on after the network was cut", async () => {
-    const proxy = await TcpProxy.start(stack.port);
+    const proxy = new TcpProxy();
+    await proxy.open(stack.url);
     try {
       const flaky = new Sandbar({ url: proxy.url, apiKey: stack.key, retry: { baseMs: 10, maxMs: 50 } });
       const away = await flaky.getSession(session.id);

@@ -12,8 +12,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { REPO, Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const PACKAGE = join(REPO, "sdk/python");
 const CACHE = join(REPO, "node_modules/.cache/python-client");
@@ -21,13 +22,10 @@ const VENV = join(CACHE, "venv");
 const run = promisify(execFile);
 
 describe("the Python client", () => {
-  let stack: Stack;
-
   beforeAll(async () => {
     await prepareVenv();
-    stack = await Stack.start();
   }, 600_000);
-  afterAll(() => stack?.close());
+  const { stack } = useStack();
 
   it("passes its own suite against the product", async () => {
     const scratch = join(CACHE, "tmp");

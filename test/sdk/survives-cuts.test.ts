@@ -5,8 +5,8 @@ import { Sandbar, type Session } from "@sandbar/sdk";
 import { saveArtifact, uploadFile } from "@sandbar/sdk/node";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Fate, FaultProxy } from "../fixtures/fault-proxy.ts";
-import { Stack } from "../fixtures/stack.ts";
 import { TcpProxy } from "../fixtures/tcp-proxy.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const RETRY = { baseMs: 20, maxMs: 100 };
 const PATIENCE = { timeout: 20_000 };
@@ -17,13 +17,11 @@ while not os.path.exists('/session/go'): time.sleep(0.02)
 runs`;
 
 describe("the TypeScript client on a network that fails", () => {
-  let stack: Stack;
+  const { stack } = useStack();
   let direct: Sandbar;
   beforeAll(async () => {
-    stack = await Stack.start();
     direct = new Sandbar({ url: stack.url, apiKey: stack.key });
   });
-  afterAll(() => stack?.close());
 
   describe("that is cut", () => {
     let proxy: TcpProxy;
@@ -32,7 +30,8 @@ describe("the TypeScript client on a network that fails", () => {
     const folder = mkdtempSync(join(tmpdir(), "sandbar-cut-"));
     afterAll(() => rmSync(folder, { recursive: true }));
     beforeEach(async () => {
-      proxy = await TcpProxy.start(stack.port);
+      proxy = new TcpProxy();
+      await proxy.open(stack.url);
       const client = new Sandbar({ url: proxy.url, apiKey: stack.key, retry: RETRY });
       near = await client.session();
       far = await direct.getSession(near.id);
@@ -148,7 +147,8 @@ describe("the TypeScript client on a network that fails", () => {
     let proxy: FaultProxy;
     let client: Sandbar;
     beforeEach(async () => {
-      proxy = await FaultProxy.start(stack.url);
+      proxy = new FaultProxy();
+      await proxy.open(stack.url);
       client = new Sandbar({ url: proxy.url, apiKey: stack.key, retry: RETRY });
     });
     afterEach(() => proxy?.close());

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useStack } from "../fixtures/use-stack.ts";
 
 describe("one cell, from curl to the kernel and back", () => {
-  let stack: Stack;
-  let client: Client;
+  const { client } = useStack();
   let session: string;
 
   beforeAll(async () => {
-    stack = await Stack.start();
-    client = stack.client();
     session = (await client.create({ key: "spine", labels: { team: "a" } })).id;
   });
-  afterAll(() => stack?.close());
 
   it("answers the whole Execution", async () => {
     const execution = await client.run(

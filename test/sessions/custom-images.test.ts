@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import type { Session } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
 import { FakeRegistry } from "../fixtures/registry.ts";
-import { docker, Stack } from "../fixtures/stack.ts";
+import { docker } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const PLAIN = "sandbar-test/plain-python:1";
 const NONE = "sandbar-test/no-python:1";
@@ -24,9 +24,7 @@ const IMAGES: Record<string, string> = {
     RUN printf '#!/bin/sh\\necho no such luck >&2; exit 3\\n' > /usr/bin/python3 && chmod 755 /usr/bin/python3`,
 };
 
-let stack: Stack;
 let registry: FakeRegistry;
-let client: Client;
 
 beforeAll(async () => {
   for (const [tag, dockerfile] of Object.entries(IMAGES))
@@ -35,16 +33,8 @@ beforeAll(async () => {
       stdio: ["pipe", "pipe", "pipe"],
     });
   registry = await FakeRegistry.start();
-  stack = await Stack.start({
-    agentEnv: {
-      SANDBAR_ALLOWED_IMAGES: `sandbar/*,sandbar-test/*,127.0.0.1:9/*,${registry.address}/*`,
-      SANDBAR_PULL_TIMEOUT_MS: "3000",
-    },
-  });
-  client = stack.client();
 }, 240_000);
 afterAll(async () => {
-  await stack?.close();
   await registry?.close();
   for (const tag of Object.keys(IMAGES))
     await docker
@@ -52,6 +42,12 @@ afterAll(async () => {
       .remove({ force: true })
       .catch(() => {});
 });
+const { stack, client } = useStack(() => ({
+  agentEnv: {
+    SANDBAR_ALLOWED_IMAGES: `sandbar/*,sandbar-test/*,127.0.0.1:9/*,${registry.address}/*`,
+    SANDBAR_PULL_TIMEOUT_MS: "3000",
+  },
+}));
 
 const refusal = async (spec: Record<string, unknown>) => {
   const { body } = await client.problem("POST", "/v1/sessions", spec);

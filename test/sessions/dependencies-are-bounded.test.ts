@@ -1,19 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Session } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { docker, eventually, Stack } from "../fixtures/stack.ts";
+import { describe, expect, it } from "vitest";
+import { docker, eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const WAIT = 120_000;
-let stack: Stack;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await Stack.start({ agentEnv: { SANDBAR_DEPS_CACHE_MB: "1" } });
-  client = stack.client();
-});
-afterAll(() => stack?.close());
+const { stack, client } = useStack({ agentEnv: { SANDBAR_DEPS_CACHE_MB: "1" } });
 
 const folder = () => join(stack.home, "deps/default");
 const temporary = () =>

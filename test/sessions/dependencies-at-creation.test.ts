@@ -4,23 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Session } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { docker, Stack } from "../fixtures/stack.ts";
+import { docker } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const WAIT = 240_000;
-let stack: Stack;
-let client: Client;
 let repository: string;
 
 beforeAll(async () => {
   repository = makeRepository();
-  stack = await Stack.start({ agentEnv: { SANDBAR_R_REPOS: `file://${repository}` } });
-  client = stack.client();
 }, 180_000);
 afterAll(async () => {
-  await stack?.close();
   rmSync(repository, { recursive: true });
 });
+const { stack, client } = useStack(() => ({ agentEnv: { SANDBAR_R_REPOS: `file://${repository}` } }));
 
 /** A CRAN-like repository with one source package of two versions, the older one in the archive. */
 function makeRepository(): string {

@@ -8,24 +8,19 @@ import { promisify } from "node:util";
 import { mountsBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
 import type { Session } from "@sandbar/shared";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { docker, REPO, Stack } from "../fixtures/stack.ts";
+import { docker, REPO } from "../fixtures/stack.ts";
+import { startStack, useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
-let session: Session;
 const servers: Server[] = [];
-
-beforeAll(async () => {
-  stack = await Stack.start();
-  client = stack.client();
-  session = await client.create({ network: "egress", limits: { timeout_s: 120 } });
-});
 afterAll(async () => {
   for (const server of servers) server.close();
-  await stack?.close();
   expect(rules()).not.toContain(stack.hostId.slice(-11));
   expect(await networks()).toEqual([]);
+});
+const { stack, client } = useStack();
+let session: Session;
+beforeAll(async () => {
+  session = await client.create({ network: "egress", limits: { timeout_s: 120 } });
 });
 
 const rules = () => execFileSync("iptables", ["-S"], { encoding: "utf8" });
@@ -150,24 +145,16 @@ describe("a drain", () => {
 
 describe("a host without a packet filter", () => {
   it("refuses egress, and with it dependencies, unless its operator says otherwise", async () => {
-    const bare = await Stack.start({ agentEnv: { PATH: "/usr/bin" } });
-    try {
-      for (const spec of [{ network: "egress" }, { dependencies: { six: "" } }]) {
-        const { body } = await bare.client().problem("POST", "/v1/sessions", spec);
-        expect(body).toMatchObject({ status: 422, code: "EGRESS_UNAVAILABLE" });
-        expect(body.detail).toContain("SANDBAR_EGRESS_UNFILTERED=1");
-      }
-    } finally {
-      await bare.close();
+    const bare = await startStack({ agentEnv: { PATH: "/usr/bin" } });
+    for (const spec of [{ network: "egress" }, { dependencies: { six: "" } }]) {
+      const { body } = await bare.client.problem("POST", "/v1/sessions", spec);
+      expect(body).toMatchObject({ status: 422, code: "EGRESS_UNAVAILABLE" });
+      expect(body.detail).toContain("SANDBAR_EGRESS_UNFILTERED=1");
     }
-    const open = await Stack.start({ agentEnv: { PATH: "/usr/bin", SANDBAR_EGRESS_UNFILTERED: "1" } });
-    try {
-      const session = await open.client().create({ network: "egress" });
-      const seen = await open.client().run(session.id, "import os; sorted(os.listdir('/sys/class/net'))");
-      expect(seen.text).toBe("['eth0', 'lo']");
-      expect(open.agentLog()).toContain("egress sessions are not filtered");
-    } finally {
-      await open.close();
-    }
+    const open = await startStack({ agentEnv: { PATH: "/usr/bin", SANDBAR_EGRESS_UNFILTERED: "1" } });
+    const session = await open.client.create({ network: "egress" });
+    const seen = await open.client.run(session.id, "import os; sorted(os.listdir('/sys/class/net'))");
+    expect(seen.text).toBe("['eth0', 'lo']");
+    expect(open.stack.agentLog()).toContain("egress sessions are not filtered");
   }, 180_000);
 });

@@ -2,21 +2,14 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "@sandbar/shared";
 import { request } from "undici";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { eventually, Stack } from "../fixtures/stack.ts";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await Stack.start({
-    vars: { MAX_SESSIONS_PER_TENANT: "3" },
-    agentEnv: { SANDBAR_MAX_SESSIONS: "5", SANDBAR_MAX_MEMORY_MB: "2048", SANDBAR_MAX_PIDS: "300" },
-  });
-  client = stack.client();
+const { stack, client } = useStack({
+  vars: { MAX_SESSIONS_PER_TENANT: "3" },
+  agentEnv: { SANDBAR_MAX_SESSIONS: "5", SANDBAR_MAX_MEMORY_MB: "2048", SANDBAR_MAX_PIDS: "300" },
 });
-afterAll(() => stack?.close());
 
 const status = async (id: string) => (await client.ok<Session>("GET", `/v1/sessions/${id}`)).status;
 

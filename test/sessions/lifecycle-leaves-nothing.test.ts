@@ -10,9 +10,9 @@ import { promisify } from "node:util";
 import { mountsBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
 import type { Session } from "@sandbar/shared";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { docker, eventually, REPO, Stack } from "../fixtures/stack.ts";
+import { describe, expect, it } from "vitest";
+import { docker, eventually, REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const LANES = 8;
@@ -37,23 +37,16 @@ const Lane = fc.record({
   steps: fc.array(Step, { minLength: 1, maxLength: 5 }),
 });
 type Lane = typeof Lane extends fc.Arbitrary<infer T> ? T : never;
+const { stack, client } = useStack({
+  agentEnv: {
+    SANDBAR_POOL: "bash=2,python=1",
+    SANDBAR_POOL_MAX: "2",
+    DATASETS_HOST_RO: join(REPO, "docs"),
+  },
+});
 
-let stack: Stack;
-let client: Client;
 let restarting: Promise<unknown> = Promise.resolve();
 let lanes = 0;
-
-beforeAll(async () => {
-  stack = await Stack.start({
-    agentEnv: {
-      SANDBAR_POOL: "bash=2,python=1",
-      SANDBAR_POOL_MAX: "2",
-      DATASETS_HOST_RO: join(REPO, "docs"),
-    },
-  });
-  client = stack.client();
-});
-afterAll(() => stack?.close());
 
 async function restartDaemon(): Promise<void> {
   restarting = restarting.then(async () => {

@@ -13,12 +13,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { eventually, REPO, Stack } from "../fixtures/stack.ts";
+import { eventually, REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
 const run = promisify(execFile);
-let stack: Stack;
-let client: Client;
 let outside: string;
 let datasets: string;
 
@@ -26,14 +24,14 @@ beforeAll(async () => {
   datasets = mkdtempSync(join(tmpdir(), "sandbar-datasets-"));
   chmodSync(datasets, 0o755);
   writeFileSync(join(datasets, "numbers.csv"), "a,b\n1,2\n");
-  stack = await Stack.start({ agentEnv: { DATASETS_HOST_RO: datasets } });
-  outside = join(stack.home, "outside.txt");
-  writeFileSync(outside, "untouched");
-  client = stack.client();
 });
 afterAll(async () => {
-  await stack?.close();
   rmSync(datasets, { recursive: true });
+});
+const { stack, client } = useStack(() => ({ agentEnv: { DATASETS_HOST_RO: datasets } }));
+beforeAll(async () => {
+  outside = join(stack.home, "outside.txt");
+  writeFileSync(outside, "untouched");
 });
 
 const folderOf = (session: string) => join(stack.home, "sessions", session);

@@ -1,18 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Volume } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { Stack } from "../fixtures/stack.ts";
+import { describe, expect, it } from "vitest";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await Stack.start({ agentEnv: { SANDBAR_MAX_VOLUME_MB: "64" } });
-  client = stack.client();
-});
-afterAll(() => stack?.close());
+const { stack, client } = useStack({ agentEnv: { SANDBAR_MAX_VOLUME_MB: "64" } });
 
 const mounted = (name: string, path = "/mnt/data") => ({ volumes: [{ name, path }] });
 const volume = (name: string) => client.ok<Volume>("GET", `/v1/volumes/${name}`);

@@ -6,11 +6,9 @@ import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { mountsBelow, unmountBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { docker, eventually, REPO, Stack } from "../fixtures/stack.ts";
+import { docker, eventually, REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
 let datasets: string;
 
 /** The operator's datasets are a file system of their own, with another one below: what is mounted there later must stay outside. */
@@ -24,17 +22,15 @@ beforeAll(async () => {
     writeFileSync(join(datasets, name), "a,b\n1,2\n");
     chmodSync(join(datasets, name), 0o666);
   }
-  stack = await Stack.start({
-    agentEnv: { DATASETS_HOST_RO: datasets, SANDBAR_POOL_SIZE: "2", SANDBAR_POOL_MAX: "3" },
-  });
-  client = stack.client();
 });
 afterAll(async () => {
-  await stack?.close();
   await unmountBelow(datasets);
   execFileSync("umount", ["-l", datasets]);
   rmSync(datasets, { recursive: true });
 });
+const { stack, client } = useStack(() => ({
+  agentEnv: { DATASETS_HOST_RO: datasets, SANDBAR_POOL_SIZE: "2", SANDBAR_POOL_MAX: "3" },
+}));
 
 interface PoolRow {
   box: string;

@@ -5,18 +5,11 @@ import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { mountsBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
 import type { Session } from "@sandbar/shared";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../fixtures/client.ts";
-import { docker, eventually, REPO, Stack } from "../fixtures/stack.ts";
+import { describe, expect, it } from "vitest";
+import { docker, eventually, REPO } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
 
-let stack: Stack;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await Stack.start({ agentEnv: { SANDBAR_POOL_SIZE: "2", SANDBAR_POOL_MAX: "3" } });
-  client = stack.client();
-});
-afterAll(() => stack?.close());
+const { stack, client } = useStack({ agentEnv: { SANDBAR_POOL_SIZE: "2", SANDBAR_POOL_MAX: "3" } });
 
 /** A mount at a place of the caller's choice cannot come later. */
 const COLD = { volumes: [{ name: "own", path: "/mnt/own" }] };
