@@ -8,7 +8,10 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["{shared,worker,agent-host,sdk,cli}/{src,local,setup,deploy}/**/*.test.ts"],
+          include: [
+            "{shared,worker,agent-host,sdk,cli}/{src,local,setup,deploy}/**/*.test.ts",
+            "test/run/*.test.ts",
+          ],
           exclude,
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
@@ -19,12 +22,12 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/**/*.test.ts", "agent-host/test/*.test.ts"],
-          exclude: [...exclude, "test/workerd/**"],
+          exclude: [...exclude, "test/workerd/**", "test/run/**"],
           pool: "forks",
           // Each file has a stack of its own; more than two at once would measure the machine, not the product.
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
-          // What needs its second attempt is listed as flaky at the end of the run.
+          // What needs its second attempt is named as flaky, and fails the run in CI.
           retry: 1,
           // For a busy machine: nothing is lost by waiting for what comes anyway.
           testTimeout: 120_000,
