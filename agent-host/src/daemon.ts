@@ -1,12 +1,9 @@
 /** @module The daemon: its parts, tied together. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerFrame } from "@sandbar/shared";
 import { VERSION } from "@sandbar/shared";
 import { ArtifactExport } from "./artifacts/artifact-export.ts";
 import { ArtifactIngest } from "./artifacts/artifact-ingest.ts";
-import { LateMounts } from "./box/late-mounts.ts";
-import { Removals } from "./box/removals.ts";
 import { CommandAcks } from "./control-plane/command-acks.ts";
 import { ControlPlaneHttp } from "./control-plane/control-plane-http.ts";
 import { Link } from "./control-plane/link.ts";
@@ -15,9 +12,10 @@ import { SignedRequests } from "./control-plane/signed-requests.ts";
 import { DatasetCache } from "./datasets/dataset-cache.ts";
 import { DatasetJournal } from "./datasets/dataset-journal.ts";
 import { Datasets } from "./datasets/datasets.ts";
-import { Containers } from "./docker/containers.ts";
-import { followDockerEvents } from "./docker/docker-events.ts";
-import { removeEgress } from "./docker/egress.ts";
+import { DockerEngine } from "./docker/docker-engine.ts";
+import { CapacityWatch } from "./engine/capacity.ts";
+import { Removals } from "./engine/removals.ts";
+import { volumeCalls } from "./engine/volume-calls.ts";
 import { ReportWindows } from "./execution/report-window.ts";
 import { SettledOutcomes } from "./execution/settled-outcomes.ts";
 import { FileCalls } from "./files/file-calls.ts";
@@ -26,14 +24,9 @@ import type { Config } from "./host/config.ts";
 import { createSigner, type Identity } from "./host/identity.ts";
 import { takeLock } from "./host/lock.ts";
 import type { Log } from "./host/log.ts";
-import { copyRuntime, removeOldRuntimes } from "./host/runtime-copy.ts";
-import { backoffMs } from "./io/backoff.ts";
 import { Journal } from "./journal/journal.ts";
 import { Pool } from "./pool/pool.ts";
 import { ProcessCalls } from "./processes/process-calls.ts";
-import { CapacityWatch } from "./provision/capacity.ts";
-import { Preparation } from "./provision/preparation.ts";
-import { volumeCalls } from "./provision/volume-calls.ts";
 import { HostCalls } from "./session/host-calls.ts";
 import { adoptSessions, sweepAgainAndAgain } from "./session/reconcile.ts";
 import type { SessionContext } from "./session/session-context.ts";
@@ -51,22 +44,21 @@ export type DaemonMode = "serve" | "serve, then drain" | "drain";
 
 /** Runs until told to go; the answer is the process's exit code. Without a drain, containers are left as they are. */
 export async function runDaemon(
-  given: Config,
+  config: Config,
   identity: Identity,
   log: Log,
   mode: DaemonMode,
 ): Promise<number> {
   let drains = mode !== "serve";
-  const lock = await takeLock(given.home, log);
-  const config = { ...given, runtimeDir: await copyRuntime(given, log) };
+  const lock = await takeLock(config.home, log);
   const journal = new Journal(config.home, (error) => {
     log.fatal({ err: error }, "the journal cannot be written: ending; sessions run on for the next daemon");
     process.exit(EXIT.failed);
   });
-  const containers = new Containers(config, identity.host_id, log);
+  const engine = await DockerEngine.open(config, identity.host_id, log);
   const stop = new AbortController();
   const end = Promise.withResolvers<number>();
-  const capacity = new CapacityWatch(config, containers, log);
+  const capacity = new CapacityWatch(config, engine, log);
   let order = new CommandOrder<CommandFrame | null>(journal.lastN());
   let gap: NodeJS.Timeout | null = null;
 
@@ -120,31 +112,26 @@ export async function runDaemon(
     log,
     linked: () => link.up,
   });
-  const removals = new Removals({ config, containers, journal, log });
-  const lateMounts = await LateMounts.probe(config, log);
+  const removals = new Removals({ config, engine, journal, log });
   const pool = new Pool({
     config,
-    containers,
+    engine,
     journal,
-    lateMounts,
     log,
     room: () => config.maxSessions - sessions.live,
     busy: () => sessions.starting > 0,
   });
-  const preparation = new Preparation(config, containers, log);
   const context: SessionContext = {
     config,
     journal,
-    containers,
+    engine,
     link,
     settled,
     windows: new ReportWindows(),
     artifacts,
     datasets,
     pool,
-    lateMounts,
     removals,
-    preparation,
     log,
   };
   const sessions = new Sessions(context);
@@ -157,7 +144,7 @@ export async function runDaemon(
       ...processes.calls,
       state: (session, params) => session.call("state", params),
     },
-    ofHost: volumeCalls(preparation.volumes),
+    ofHost: volumeCalls(engine.volumes),
     send: (frame) => link.send(frame),
   });
 
@@ -209,28 +196,20 @@ export async function runDaemon(
 
   await datasetCache.clear();
   await exports.clear();
-  await untilDockerAnswers(containers, log);
-  await preparation.start();
-  await containers.egress
-    .restore()
-    .catch((error) => log.error({ err: error }, "the egress network's filter could not be restored"));
-  await adoptSessions({ config, journal, containers, sessions, pool, removals, log });
-  await removeOldRuntimes(config, await containers.mountedFolders()).catch((error) =>
-    log.warn({ err: error }, "an old copy of guest and kernels stays"),
-  );
+  await engine.start();
+  await adoptSessions({ config, journal, engine, sessions, pool, removals, log });
   await capacity.start((now) => link.send({ t: "capacity", capacity: now }));
-  void followDockerEvents({
-    containers,
-    hostId: identity.host_id,
-    signal: stop.signal,
-    log,
-    onDeath: (container) => {
-      sessions.onContainerDeath(container);
-      pool.onContainerDeath(container);
+  engine.followDeaths(
+    {
+      onDeath: (sandbox) => {
+        sessions.onSandboxDeath(sandbox);
+        pool.onSandboxDeath(sandbox);
+      },
+      onResync: () => void sessions.checkAll(),
     },
-    onResync: () => void sessions.checkAll(),
-  });
-  sweepAgainAndAgain({ config, journal, containers, sessions, pool, removals, log }, stop.signal);
+    stop.signal,
+  );
+  sweepAgainAndAgain({ config, journal, engine, sessions, pool, removals, log }, stop.signal);
   if (mode === "drain") end.resolve(EXIT.ok);
   else {
     link.start();
@@ -243,12 +222,7 @@ export async function runDaemon(
   if (drains) await Promise.all([pool.drain(), ...sessions.all().map((session) => session.drain())]);
   if (drains) {
     await removals.finished();
-    await removeEgress(containers.docker, identity.host_id).catch((error) =>
-      log.warn({ err: error }, "the egress network stays"),
-    );
-    await preparation.volumes
-      .unmountAll()
-      .catch((error) => log.warn({ err: error }, "a volume stays mounted"));
+    await engine.clearAway();
   }
   removals.stop();
   log.info({ code }, drains ? "drained; going" : "going; sessions run on");
@@ -259,16 +233,4 @@ export async function runDaemon(
   journal.close();
   lock.release();
   return code;
-}
-
-async function untilDockerAnswers(containers: Containers, log: Log): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      await containers.list();
-      return;
-    } catch (error) {
-      log.warn({ err: error }, "waiting for Docker");
-      await sleep(backoffMs(attempt));
-    }
-  }
 }

@@ -4,10 +4,10 @@ import Docker from "dockerode";
 import WebSocket from "ws";
 import { removeBoxFolders } from "./box/box-folders.ts";
 import { removeContainersAndNetwork } from "./docker/host-traces.ts";
+import { layVolumesAside } from "./docker/provision/volumes.ts";
 import { takeLock } from "./host/lock.ts";
 import type { Log } from "./host/log.ts";
 import { removeJournal } from "./journal/journal.ts";
-import { layVolumesAside } from "./provision/volumes.ts";
 
 const ANSWER_MS = 10_000;
 

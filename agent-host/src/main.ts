@@ -53,7 +53,8 @@ function status(config: Config): number {
   const identity = readIdentity(config.home);
   const daemon = liveDaemon(config.home);
   const journal = identity ? new Journal(config.home) : null;
-  const sessions = journal?.sessions().map(({ id, state, container }) => ({ id, state, container })) ?? [];
+  const sessions =
+    journal?.sessions().map(({ id, state, sandbox }) => ({ id, state, container: sandbox })) ?? [];
   const pool: Record<string, number> = {};
   for (const { key, warm } of journal?.poolBoxes() ?? []) {
     const { runtime } = JSON.parse(key);

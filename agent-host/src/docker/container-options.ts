@@ -1,9 +1,9 @@
 /** @module What every sandbox container is: decided here, without I/O. */
 import type { SessionSpec } from "@sandbar/shared";
 import type { ContainerCreateOptions } from "dockerode";
-import { SANDBOX_UID, type SessionStorage } from "../box/storage.ts";
 import type { Config } from "../host/config.ts";
 import { networkSettings } from "./network-settings.ts";
+import { SANDBOX_UID, type SessionStorage } from "./storage.ts";
 
 const MB = 1024 * 1024;
 export const LABEL = {

@@ -4,6 +4,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Language, type Limits, SandbarError, type SessionSpec } from "@sandbar/shared";
 import Docker from "dockerode";
+import type { FoundSandbox } from "../engine/engine.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import { signalReason } from "../host/signal-reason.ts";
@@ -13,14 +14,6 @@ import { Egress } from "./egress.ts";
 import { TEMPORARY_LABEL, TemporaryContainers } from "./temporary-container.ts";
 
 const REMOVAL = { firstMs: 25, lastMs: 1000 };
-
-export interface OwnContainer {
-  readonly id: string;
-  readonly session: string;
-  readonly box: string;
-  readonly running: boolean;
-  readonly createdAt: number;
-}
 
 export class Containers {
   readonly docker: Docker;
@@ -122,7 +115,7 @@ export class Containers {
     }
   }
 
-  async list(): Promise<OwnContainer[]> {
+  async list(): Promise<FoundSandbox[]> {
     const filters = { label: [`${LABEL.host}=${this.#hostId}`] };
     const found = await this.docker.listContainers({ all: true, filters });
     return found

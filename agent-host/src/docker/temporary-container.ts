@@ -5,9 +5,9 @@
  */
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
-import { SANDBOX_UID } from "../box/storage.ts";
 import type { Config } from "../host/config.ts";
 import { LABEL } from "./container-options.ts";
+import { SANDBOX_UID } from "./storage.ts";
 
 const OUTPUT_LIMIT = 64 * 1024;
 const LINE_LIMIT = 16 * 1024;

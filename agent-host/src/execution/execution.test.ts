@@ -86,10 +86,10 @@ describe("an outcome whose events are wanted again", () => {
   it("is not on its way any more when the container ends: no acknowledgement comes here then", () => {
     execution.onResend(0);
     replay();
-    execution.containerDied("stopped", true);
+    execution.boxDied("stopped", true);
     expect(onItsWay).toBe(0);
     const running = new Execution({ ...execution.row, outcome: null, state: "started" }, fakeSession, false);
-    running.containerDied("stopped", true);
+    running.boxDied("stopped", true);
     expect(reports.at(-1)).toMatchObject({ outcome: { status: "died" } });
     expect(onItsWay).toBe(0);
   });
@@ -107,7 +107,7 @@ describe("an outcome whose events are wanted again", () => {
     execution.onWelcome();
     execution.onResend(0);
     reports.length = 0;
-    execution.containerDied("stopped", true);
+    execution.boxDied("stopped", true);
     expect(reports).toMatchObject([{ events: [], outcome: { status: "ok", last_seq: null } }]);
   });
 

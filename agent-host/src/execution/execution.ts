@@ -21,7 +21,7 @@ import type { Asked, ExecutionRow, Journal } from "../journal/journal.ts";
 import {
   type Done,
   type Ending,
-  outcomeOfContainerDeath,
+  outcomeOfBoxDeath,
   outcomeOfDone,
   outcomeOfUnstarted,
   outcomeUnknown,
@@ -254,7 +254,7 @@ export class Execution {
   }
 
   /** The container is gone, or about to be; `stop` when that was wanted. */
-  containerDied(reason: string, stopped: boolean): void {
+  boxDied(reason: string, stopped: boolean): void {
     this.#disarm();
     if (this.row.outcome) {
       this.#batch.clear();
@@ -262,7 +262,7 @@ export class Execution {
     } else if (this.#judged) this.#finish(this.#judged);
     else {
       const ending = this.#ending();
-      this.#finish(outcomeOfContainerDeath(reason, { ...ending, asked: stopped ? "stop" : ending.asked }));
+      this.#finish(outcomeOfBoxDeath(reason, { ...ending, asked: stopped ? "stop" : ending.asked }));
     }
     // Last: no acknowledgement comes here any more, also of what was just said.
     this.#arrived(Number.POSITIVE_INFINITY);

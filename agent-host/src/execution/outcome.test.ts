@@ -1,7 +1,7 @@
 import { GuestEventSchema } from "@sandbar/shared";
 import { describe, expect, it } from "vitest";
 import type { Asked } from "../journal/journal.ts";
-import { type Done, type Ending, outcomeOfContainerDeath, outcomeOfDone } from "./outcome.ts";
+import { type Done, type Ending, outcomeOfBoxDeath, outcomeOfDone } from "./outcome.ts";
 
 const done = (status: Done["status"], extra: Partial<Done> = {}): Done =>
   GuestEventSchema.parse({
@@ -99,16 +99,16 @@ describe("the outcome of an execution", () => {
   });
 
   it("loses files with the container, except in a BIND folder", () => {
-    expect(outcomeOfContainerDeath("killed", ending("nothing"))).toMatchObject({
+    expect(outcomeOfBoxDeath("killed", ending("nothing"))).toMatchObject({
       status: "died",
       error: { name: "CONTAINER_DIED", value: "killed" },
       state: { variables: "lost", files: "lost" },
       last_seq: null,
     });
-    expect(outcomeOfContainerDeath("x", ending("stop", { storage: "BIND" }))).toMatchObject({
+    expect(outcomeOfBoxDeath("x", ending("stop", { storage: "BIND" }))).toMatchObject({
       error: { name: "SESSION_STOPPED" },
       state: { files: "kept" },
     });
-    expect(outcomeOfContainerDeath("x", ending("timeout")).status).toBe("timeout");
+    expect(outcomeOfBoxDeath("x", ending("timeout")).status).toBe("timeout");
   });
 });

@@ -116,7 +116,7 @@ function own(done: Done): Pick<Outcome, "status" | "error"> {
 }
 
 /** The container, and with it the guest, is gone: nobody can say how many events there were. */
-export function outcomeOfContainerDeath(reason: string, ending: Ending): Outcome {
+export function outcomeOfBoxDeath(reason: string, ending: Ending): Outcome {
   const state: Survival = { variables: "lost", files: ending.storage === "BIND" ? "kept" : "lost" };
   const gone = { ...base(ending), exit_code: null, totals: null, state, last_seq: null };
   switch (ending.asked) {

@@ -27,7 +27,8 @@ export interface SessionRow {
   context: string;
   spec: SessionSpec;
   box: string;
-  container: string | null;
+  /** The engine's id of what runs in the box; the column of both tables has the name that Docker gives it. */
+  sandbox: string | null;
   token: string;
   /** `stopping` is the daemon's own: told to stop, not yet gone. */
   state: SessionReport["state"] | "stopping";
@@ -38,7 +39,7 @@ export interface SessionRow {
 export interface PoolRow {
   box: string;
   key: string;
-  container: string | null;
+  sandbox: string | null;
   token: string;
   /** What the box was made from; another daemon may make them otherwise. */
   fingerprint: string;
@@ -156,7 +157,7 @@ export class Journal {
       row.context,
       JSON.stringify(row.spec),
       row.box,
-      row.container,
+      row.sandbox,
       row.token,
       row.state,
       JSON.stringify(row.report),
@@ -168,7 +169,7 @@ export class Journal {
     this.#run(
       "UPDATE sessions SET box = ?, container = ?, token = ?, state = ?, report = ?, updated = ? WHERE id = ?",
       row.box,
-      row.container,
+      row.sandbox,
       row.token,
       row.state,
       JSON.stringify(row.report),
@@ -184,7 +185,7 @@ export class Journal {
 
   sessions(): SessionRow[] {
     return this.#all("SELECT * FROM sessions").map((row) => ({
-      ...(row as unknown as SessionRow),
+      ...renamed<SessionRow>(row),
       spec: JSON.parse(row.spec as string),
       report: JSON.parse(row.report as string),
     }));
@@ -207,7 +208,7 @@ export class Journal {
       "INSERT OR REPLACE INTO pool VALUES (?, ?, ?, ?, ?, ?)",
       row.box,
       row.key,
-      row.container,
+      row.sandbox,
       row.token,
       row.fingerprint,
       row.warm,
@@ -219,7 +220,7 @@ export class Journal {
   }
 
   poolBoxes(): PoolRow[] {
-    return this.#all("SELECT * FROM pool") as unknown as PoolRow[];
+    return this.#all("SELECT * FROM pool").map((row) => renamed<PoolRow>(row));
   }
 
   /** False when the execution is known already. */
@@ -373,4 +374,8 @@ export class Journal {
   #all(sql: string, ...values: Value[]): Row[] {
     return this.#statement(sql).all(...values) as Row[];
   }
+}
+
+function renamed<T>({ container, ...row }: Row): T {
+  return { ...row, sandbox: container } as T;
 }

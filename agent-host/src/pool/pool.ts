@@ -6,12 +6,10 @@
  */
 import { randomBytes } from "node:crypto";
 import { newId, type SessionSpec } from "@sandbar/shared";
-import type { LateMounts } from "../box/late-mounts.ts";
-import type { Containers, OwnContainer } from "../docker/containers.ts";
+import type { Engine, FoundSandbox } from "../engine/engine.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import type { Journal, PoolRow } from "../journal/journal.ts";
-import { fingerprint } from "./pool-fingerprint.ts";
 import { boxSpec, poolKey, poolSpec } from "./pool-key.ts";
 import { Demand } from "./pool-target.ts";
 import { PooledBox } from "./pooled-box.ts";
@@ -25,11 +23,10 @@ const STALE_LOOK_MS = 30_000;
 const AFTER_FAILURE_MS = 15_000;
 const KINDS = 16;
 
-export interface PoolContext {
+export interface PoolOptions {
   readonly config: Config;
-  readonly containers: Containers;
+  readonly engine: Engine;
   readonly journal: Journal;
-  readonly lateMounts: LateMounts;
   readonly log: Log;
   /** How many more sessions this host may have. */
   room(): number;
@@ -48,7 +45,7 @@ interface Shelf {
 }
 
 export class Pool {
-  readonly #context: PoolContext;
+  readonly #options: PoolOptions;
   readonly #shelves = new Map<string, Shelf>();
   readonly #removing = new Map<string, Promise<void>>();
   #making = 0;
@@ -58,9 +55,9 @@ export class Pool {
   #timer: NodeJS.Timeout | null = null;
   #runs = false;
 
-  constructor(context: PoolContext) {
-    this.#context = context;
-    const { config } = context;
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    const { config } = options;
     for (const runtime of Object.keys(config.pool.sizes) as (keyof typeof config.images)[]) {
       const spec = poolSpec(config, runtime);
       this.#shelf(this.#key(runtime, spec)!, spec, runtime, config.pool.sizes[runtime]!);
@@ -77,12 +74,12 @@ export class Pool {
   }
 
   /** Boxes of an earlier daemon: their guests dial again. */
-  async adopt(found: readonly OwnContainer[]): Promise<void> {
-    const { journal, log } = this.#context;
+  async adopt(found: readonly FoundSandbox[]): Promise<void> {
+    const { journal, log } = this.#options;
     for (const row of journal.poolBoxes()) {
       const shelf = this.#shelfOf(row.key);
-      const container = found.find(({ id }) => id === row.container);
-      const fits = shelf && container?.running && row.fingerprint === (await this.#fingerprint(shelf));
+      const sandbox = found.find(({ id }) => id === row.sandbox);
+      const fits = shelf && sandbox?.running && row.fingerprint === (await this.#fingerprint(shelf));
       const pooled = this.#pooled(row, shelf ?? null);
       shelf?.boxes.add(pooled);
       if (fits) {
@@ -112,7 +109,7 @@ export class Pool {
 
   /** Within the transaction that journals the session: the box is no longer the pool's, whatever happens next. */
   take(context: string, spec: SessionSpec): PooledBox | null {
-    const { config, journal } = this.#context;
+    const { config, journal } = this.#options;
     const key = this.#key(context, spec);
     if (key === null || config.pool.max === 0) return null;
     const now = Date.now();
@@ -129,9 +126,9 @@ export class Pool {
     return pooled;
   }
 
-  onContainerDeath(container: string): void {
+  onSandboxDeath(sandbox: string): void {
     for (const pooled of this.#boxes())
-      if (pooled.row.container === container) void this.#discard(pooled, "its container ended");
+      if (pooled.row.sandbox === sandbox) void this.#discard(pooled, "its sandbox ended");
   }
 
   #boxes(): PooledBox[] {
@@ -150,33 +147,31 @@ export class Pool {
 
   /** A pool that only demand had made is known by its key alone. */
   #shelfOf(key: string): Shelf | null {
-    const { config } = this.#context;
+    const { config } = this.#options;
     const { context, ...made } = JSON.parse(key);
     const spec: SessionSpec = { ...poolSpec(config, made.runtime), ...made };
     return this.#key(context, spec) === key ? this.#shelf(key, spec, context, 0) : null;
   }
 
   #key(context: string, spec: SessionSpec): string | null {
-    const { config, lateMounts } = this.#context;
-    return poolKey(config, context, spec, lateMounts.possible);
+    const { config, engine } = this.#options;
+    return poolKey(config, context, spec, engine.lateMounts);
   }
 
   #fingerprint(shelf: Shelf): Promise<string | null> {
-    const { config, containers, lateMounts } = this.#context;
-    return fingerprint(config, containers, shelf.spec, shelf.key, lateMounts.possible);
+    return this.#options.engine.fingerprint(shelf.spec, shelf.key);
   }
 
   #pooled(row: PoolRow, shelf: Shelf | null): PooledBox {
-    const { config, containers, journal, lateMounts, log } = this.#context;
+    const { config, engine, journal, log } = this.#options;
     const spec = shelf?.spec ?? poolSpec(config, "python");
     const pooled = new PooledBox({
       row,
       spec,
       context: shelf?.context ?? "",
       config,
-      containers,
+      engine,
       journal,
-      lateMounts,
       log,
       onLost: (reason) => void this.#discard(pooled, reason),
     });
@@ -184,7 +179,7 @@ export class Pool {
   }
 
   #target(shelf: Shelf): number {
-    const { pool } = this.#context.config;
+    const { pool } = this.#options.config;
     return shelf.demand.target({ ...pool, size: shelf.size }, Date.now());
   }
 
@@ -195,7 +190,7 @@ export class Pool {
 
   #tend(): void {
     if (!this.#runs) return;
-    const { room, busy } = this.#context;
+    const { room, busy } = this.#options;
     const now = Date.now();
     let left = room();
     const wanting: Shelf[] = [];
@@ -221,11 +216,10 @@ export class Pool {
   }
 
   async #make(shelf: Shelf): Promise<void> {
-    const { containers, lateMounts } = this.#context;
     const row: PoolRow = {
       box: newId("box"),
       key: shelf.key,
-      container: null,
+      sandbox: null,
       token: randomBytes(32).toString("base64url"),
       fingerprint: "",
       warm: 0,
@@ -234,17 +228,14 @@ export class Pool {
     shelf.boxes.add(pooled);
     await this.#warm(shelf, pooled, async () => {
       const made = await this.#fingerprint(shelf);
-      if (made === null) throw new Error("the image is not on this host");
+      if (made === null) throw new Error("what it is made of is not on this host");
       row.fingerprint = made;
-      await pooled.make(containers.imageOf(shelf.spec)).catch((error: Error) => {
-        lateMounts.onFailedStart(error);
-        throw error;
-      });
+      await pooled.make();
     });
   }
 
   async #warm(shelf: Shelf, pooled: PooledBox, work: () => Promise<void>): Promise<void> {
-    const { log } = this.#context;
+    const { log } = this.#options;
     const began = performance.now();
     this.#making++;
     pooled.working = work();
@@ -269,7 +260,7 @@ export class Pool {
       for (const pooled of [...shelf.boxes])
         if (pooled.claimable && pooled.row.fingerprint !== now) void this.#discard(pooled, "out of date");
     } catch (error) {
-      this.#context.log.warn({ err: error }, "could not look at a pool's image");
+      this.#options.log.warn({ err: error }, "could not look at a pool's image");
     }
   }
 
@@ -278,7 +269,7 @@ export class Pool {
     const known = this.#removing.get(box);
     if (known) return known;
     for (const shelf of this.#shelves.values()) shelf.boxes.delete(pooled);
-    this.#context.log.info({ box, reason }, "a box leaves the pool");
+    this.#options.log.info({ box, reason }, "a box leaves the pool");
     const removed = this.#remove(pooled).finally(() => this.#removing.delete(box));
     this.#removing.set(box, removed);
     if (this.#runs) this.#tendIn(QUIET_MS);
@@ -286,14 +277,13 @@ export class Pool {
   }
 
   async #remove(pooled: PooledBox): Promise<void> {
-    const { containers, journal, log } = this.#context;
+    const { engine, journal, log } = this.#options;
     pooled.giveUp("it is being removed");
     await pooled.working.catch(() => {});
     try {
       await pooled.box.destroy();
-      // Docker may have made the container after the journal was last written.
-      for (const { id, box } of await containers.list())
-        if (box === pooled.row.box) await containers.remove(id);
+      // The sandbox may have been made after the journal was last written.
+      for (const { id, box } of await engine.list()) if (box === pooled.row.box) await engine.remove(id);
       journal.forgetPoolBox(pooled.row.box);
     } catch (error) {
       // The row stays, and the sweep finds what is left.

@@ -1,12 +1,11 @@
 /**
- * One box of the warm pool: a container with a ready kernel that belongs to nobody, until it belongs to one session for good.
+ * One box of the warm pool: a sandbox with a ready kernel that belongs to nobody, until it belongs to one session for good.
  *
  * @module
  */
 import type { SessionSpec } from "@sandbar/shared";
-import { Box, type BoxListener } from "../box/box.ts";
-import type { LateMounts } from "../box/late-mounts.ts";
-import type { Containers } from "../docker/containers.ts";
+import type { Box, BoxListener } from "../engine/box.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GuestHello } from "../guest/guest-channel.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
@@ -17,9 +16,8 @@ export interface PooledBoxOptions {
   readonly spec: SessionSpec;
   readonly context: string;
   readonly config: Config;
-  readonly containers: Containers;
+  readonly engine: Engine;
   readonly journal: Journal;
-  readonly lateMounts: LateMounts;
   readonly log: Log;
   /** It can no longer be used. */
   onLost(reason: string): void;
@@ -38,7 +36,7 @@ export class PooledBox {
   working: Promise<void> = Promise.resolve();
 
   constructor(options: PooledBoxOptions) {
-    const { row, spec, config, containers, lateMounts, log } = options;
+    const { row, spec, engine, log } = options;
     this.#options = options;
     this.row = row;
     this.spec = spec;
@@ -55,14 +53,11 @@ export class PooledBox {
       },
       onViolations: (reason) => this.#lost(reason),
     };
-    this.box = new Box({
+    this.box = engine.box({
       id: row.box,
       session: null,
-      late: lateMounts.possible,
       spec,
       token: row.token,
-      config,
-      containers,
       log: log.child({ box: row.box }),
       listener,
     });
@@ -73,17 +68,16 @@ export class PooledBox {
     return this.#isWarm && this.#hello !== null && this.box.channel?.connected === true;
   }
 
-  async make(image: string): Promise<void> {
+  async make(): Promise<void> {
     const { journal } = this.#options;
     journal.savePoolBox(this.row);
-    await this.box.make(
-      image,
-      () => {},
-      (container) => {
-        this.row.container = container;
+    await this.box.make({
+      step() {},
+      onSandbox: (sandbox) => {
+        this.row.sandbox = sandbox;
         journal.savePoolBox(this.row);
       },
-    );
+    });
     await this.#whenWarm();
   }
 
@@ -91,7 +85,7 @@ export class PooledBox {
     this.row.warm = 0;
     this.#options.journal.savePoolBox(this.row);
     // The earlier daemon may have died before its guest had the token; nobody else can have dialled.
-    await this.box.adopt(this.row.container!, false);
+    await this.box.adopt(this.row.sandbox!, false);
     await this.#whenWarm();
   }
 

@@ -1,14 +1,14 @@
 /**
- * Makes the journal, Docker and the disk agree. At start: sessions of an earlier daemon are adopted. Then again and again:
- * what nobody owns is removed, if it carries this host's label; anything else is not ours to touch.
+ * Makes the journal, the engine and the disk agree. At start: sessions of an earlier daemon are adopted. Then again and again:
+ * what nobody owns is removed, if it is this host's; anything else is not ours to touch.
  *
  * @module
  */
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import { boxesFolder, removeBoxFolder } from "../box/box-folders.ts";
-import type { Removals } from "../box/removals.ts";
-import type { Containers } from "../docker/containers.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Removals } from "../engine/removals.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import type { ExecutionRow, Journal } from "../journal/journal.ts";
@@ -17,10 +17,10 @@ import type { Sessions } from "./sessions.ts";
 
 const SWEEP_MS = 60_000;
 
-export interface ReconcileContext {
+export interface Reconciled {
   readonly config: Config;
   readonly journal: Journal;
-  readonly containers: Containers;
+  readonly engine: Engine;
   readonly sessions: Sessions;
   readonly pool: Pool;
   readonly removals: Removals;
@@ -29,12 +29,12 @@ export interface ReconcileContext {
 
 export async function adoptSessions({
   journal,
-  containers,
+  engine,
   sessions,
   pool,
   removals,
-}: ReconcileContext): Promise<void> {
-  const found = await containers.list();
+}: Reconciled): Promise<void> {
+  const found = await engine.list();
   removals.resume(found);
   const executions = Map.groupBy(journal.executions(), (row) => row.session);
   for (const row of journal.sessions()) {
@@ -45,15 +45,15 @@ export async function adoptSessions({
     if (gone) settleAll(sessions, own);
     else if (row.state === "stopping") {
       // Its guest is heard once more: artifacts may not be safe yet.
-      if (found.some((c) => c.id === row.container && c.running)) await session.adopt(row.container!);
+      if (found.some(({ id, running }) => id === row.sandbox && running)) await session.adopt(row.sandbox!);
       void session.stop("an earlier stop goes on");
     } else if (row.state === "creating") {
       const leftovers = found.filter((c) => c.box === row.box).map((c) => c.id);
       session.recreate(leftovers);
     } else {
-      const container = found.find((c) => c.id === row.container);
-      if (container?.running) await session.adopt(container.id);
-      else session.died((container && (await containers.deathOf(container.id))) ?? "the container is gone");
+      const sandbox = found.find(({ id }) => id === row.sandbox);
+      if (sandbox?.running) await session.adopt(sandbox.id);
+      else session.died((sandbox && (await engine.deathOf(sandbox.id))) ?? "the container is gone");
     }
   }
   for (const own of executions.values()) settleAll(sessions, own);
@@ -64,19 +64,19 @@ function settleAll(sessions: Sessions, rows: ExecutionRow[]): void {
   for (const row of rows) sessions.settleWithoutBox(row, "the session has ended", false);
 }
 
-export async function sweep(context: ReconcileContext): Promise<void> {
-  const { config, containers, sessions, pool, removals, journal, log } = context;
+export async function sweep(parts: Reconciled): Promise<void> {
+  const { config, engine, sessions, pool, removals, journal, log } = parts;
   const owned = (box: string) =>
     pool.owns(box) || removals.owns(box) || sessions.all().some((s) => !s.terminal && s.row.box === box);
   const boxes = new Set<string>();
-  for (const container of await containers.list()) {
-    if (owned(container.box)) continue;
-    boxes.add(container.box);
+  for (const { id, box, session, createdAt } of await engine.list()) {
+    if (owned(box)) continue;
+    boxes.add(box);
     // A young one may belong to a daemon whose journal we do not see; it gets time to prove it.
-    if (Date.now() - container.createdAt < config.orphanAgeMs) continue;
-    log.info({ container: container.id, session: container.session }, "removing an orphan of ours");
-    await containers.remove(container.id);
-    boxes.delete(container.box);
+    if (Date.now() - createdAt < config.orphanAgeMs) continue;
+    log.info({ sandbox: id, session }, "removing an orphan of ours");
+    await engine.remove(id);
+    boxes.delete(box);
   }
   const folder = boxesFolder(config.home);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -89,9 +89,9 @@ export async function sweep(context: ReconcileContext): Promise<void> {
   journal.prune();
 }
 
-export function sweepAgainAndAgain(context: ReconcileContext, signal: AbortSignal): void {
+export function sweepAgainAndAgain(parts: Reconciled, signal: AbortSignal): void {
   const run = () =>
-    sweep(context).catch((error) => context.log.warn({ err: error }, "sweep failed; trying again later"));
+    sweep(parts).catch((error) => parts.log.warn({ err: error }, "sweep failed; trying again later"));
   void run();
   const timer = setInterval(run, SWEEP_MS);
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });

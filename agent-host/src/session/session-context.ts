@@ -1,30 +1,26 @@
 /** @module The parts of the daemon that sessions are made of. */
 import type { ArtifactIngest } from "../artifacts/artifact-ingest.ts";
-import type { LateMounts } from "../box/late-mounts.ts";
-import type { Removals } from "../box/removals.ts";
 import type { Upward } from "../control-plane/link.ts";
 import type { Datasets } from "../datasets/datasets.ts";
-import type { Containers } from "../docker/containers.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Removals } from "../engine/removals.ts";
 import type { ReportWindows } from "../execution/report-window.ts";
 import type { SettledOutcomes } from "../execution/settled-outcomes.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Pool } from "../pool/pool.ts";
-import type { Preparation } from "../provision/preparation.ts";
 
 export interface SessionContext {
   readonly config: Config;
   readonly journal: Journal;
-  readonly containers: Containers;
+  readonly engine: Engine;
   readonly link: Upward;
   readonly settled: SettledOutcomes;
   readonly windows: ReportWindows;
   readonly artifacts: ArtifactIngest;
   readonly datasets: Datasets;
   readonly pool: Pool;
-  readonly lateMounts: LateMounts;
-  readonly preparation: Preparation;
   readonly removals: Removals;
   readonly log: Log;
 }

@@ -130,7 +130,7 @@ export class SessionDiary {
       datasets: dataset_access,
       // Values may be secrets.
       env: Object.keys(env),
-      container: row.container,
+      container: row.sandbox,
       executions,
       created_at,
       updated_at: new Date().toISOString(),

@@ -145,7 +145,7 @@ export class SessionExecutions {
   /** The sandbox is gone: every execution has its outcome now, which needs no guest any more to be reported. */
   end(reason: string, stopped: boolean): void {
     for (const execution of this.#executions.values()) {
-      execution.containerDied(reason, stopped);
+      execution.boxDied(reason, stopped);
       if (execution.row.outcome) this.#host.settled.add(this.#session, execution.id, execution.row.outcome);
     }
     this.#executions.clear();

@@ -10,12 +10,12 @@ import {
   type GuestMethod,
   SandbarError,
 } from "@sandbar/shared";
-import type { Box, BoxListener } from "../box/box.ts";
+import type { Box, BoxListener } from "../engine/box.ts";
 import { GuestCalls } from "../guest/guest-calls.ts";
 import type { GuestChannel, GuestHello } from "../guest/guest-channel.ts";
 import type { PooledBox } from "../pool/pooled-box.ts";
 
-/** A container whose guest stays away so long is dead, whatever Docker says. */
+/** A sandbox whose guest stays away so long is dead, whatever its engine says. */
 const GUEST_AWAY_MS = 30_000;
 
 export interface SessionGuestListener {
@@ -44,8 +44,8 @@ export class SessionGuest {
     return this.#hello;
   }
 
-  get container(): string | null {
-    return this.#box?.container ?? null;
+  get sandbox(): string | null {
+    return this.#box?.sandbox ?? null;
   }
 
   get channel(): GuestChannel {
@@ -65,10 +65,10 @@ export class SessionGuest {
   }
 
   /** The box of an earlier daemon. */
-  async adopt(box: Box, container: string): Promise<void> {
+  async adopt(box: Box, sandbox: string): Promise<void> {
     this.#box = box;
     this.#wait();
-    await box.adopt(container, true);
+    await box.adopt(sandbox, true);
   }
 
   /** There is no guest any more; answers the box that it was in. */

@@ -4,17 +4,17 @@
  * @module
  */
 import { type GuestMessage, SandbarError } from "@sandbar/shared";
-import type { Box } from "../box/box.ts";
+import type { Box } from "../engine/box.ts";
 import type { GuestHello } from "../guest/guest-channel.ts";
 import type { Log } from "../host/log.ts";
 import type { SessionRow } from "../journal/journal.ts";
 import type { PooledBox } from "../pool/pooled-box.ts";
-import { checkLimits } from "../provision/limit-check.ts";
+import { checkLimits } from "./limit-check.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionGuest } from "./session-guest.ts";
 import type { SessionReports } from "./session-reports.ts";
 
-const RENAME_AFTER_MS = 300;
+const NAME_AFTER_MS = 300;
 /** Longer than the guest gives its kernels. */
 const ENTER_MS = 10_000;
 
@@ -53,7 +53,7 @@ export class SessionStart {
   async run(pooled: PooledBox | null): Promise<Started> {
     const { row, context } = this.#options;
     checkLimits(context.config, row.spec);
-    const image = context.containers.imageOf(row.spec);
+    const image = context.engine.imageOf(row.spec);
     try {
       return (pooled && (await this.#claim(pooled, image))) ?? (await this.#make(image));
     } finally {
@@ -62,19 +62,15 @@ export class SessionStart {
   }
 
   async #make(image: string): Promise<Started> {
-    const { row, context, guest, reports, signal, log, makeBox } = this.#options;
-    const step = (name: string, detail: string) => reports.progress(name, detail);
-    step("prepare", "");
-    const extras = await context.preparation.prepare(row, image, signal, step);
+    const { context, guest, reports, signal, log, makeBox } = this.#options;
     const box = makeBox();
     guest.livesIn(box);
     this.#ready = this.#awaitReady();
-    const onStep = (name: string, detail: string) => {
-      signal.throwIfAborted();
-      step(name, detail);
-    };
-    const onContainer = (container: string) => this.#saveContainer(container);
-    await box.make(image, onStep, onContainer, extras);
+    await box.make({
+      signal,
+      step: (name, detail) => reports.progress(name, detail),
+      onSandbox: (sandbox) => this.#saveSandbox(sandbox),
+    });
     const timer = setTimeout(() => this.#ready?.reject(this.#tooSlow()), context.config.startTimeoutMs);
     const hello = await this.#ready.promise.finally(() => clearTimeout(timer));
     signal.throwIfAborted();
@@ -84,15 +80,14 @@ export class SessionStart {
 
   /** The journal says already that the box is ours; null when it turns out to be of no use. */
   async #claim(pooled: PooledBox, image: string): Promise<Started | null> {
-    const { row, context, guest, signal, log } = this.#options;
+    const { row, guest, signal, log } = this.#options;
     const began = performance.now();
-    const { container } = row;
     this.#ready = this.#awaitReady();
     guest.takeOver(pooled);
     const fitted = pooled.box.fit(row.id, row.spec);
-    const entered = fitted.then(async (mounted) => {
+    const entered = fitted.then(async (check) => {
       // Guest and kernel are still in the folder that was covered.
-      if (mounted) context.lateMounts.check(mounted, await guest.call("session.enter", {}, ENTER_MS));
+      if (check) check(await guest.call("session.enter", {}, ENTER_MS));
     });
     try {
       await Promise.race([entered, this.#ready.promise.then(() => entered)]);
@@ -105,13 +100,13 @@ export class SessionStart {
       log.warn({ err: error }, "a box of the pool was of no use; making one");
       guest.leave("its box was of no use");
       await pooled.box.destroy();
-      this.#saveContainer(null);
+      this.#saveSandbox(null);
       return null;
     }
     this.giveEnv();
     log.info({ image, ms: Math.round(performance.now() - began) }, "session ready, from the pool");
-    // Docker takes its time over it, which belongs to the first cell.
-    setTimeout(() => void this.#rename(container!), RENAME_AFTER_MS);
+    // The engine takes its time over it, which belongs to the first cell.
+    setTimeout(() => void this.#name(pooled.box), NAME_AFTER_MS);
     const ready = { context: row.context, language: row.spec.runtime, state: "ready" as const };
     return { hello: { ...guest.hello, contexts: [ready], executions: [] }, image, claimed: true };
   }
@@ -168,19 +163,19 @@ export class SessionStart {
     return new SandbarError("SESSION_START_FAILED", `${what} within ${seconds} s`);
   }
 
-  #saveContainer(container: string | null): void {
+  #saveSandbox(sandbox: string | null): void {
     const { row, context } = this.#options;
-    row.container = container;
+    row.sandbox = sandbox;
     context.journal.saveSession(row);
   }
 
-  async #rename(container: string): Promise<void> {
-    const { row, context, log } = this.#options;
+  async #name(box: Box): Promise<void> {
+    const { row, log } = this.#options;
     if (row.state !== "ready") return;
     try {
-      await context.containers.rename(container, row.id);
+      await box.nameAfter(row.id);
     } catch (error) {
-      if (row.state === "ready") log.warn({ err: error }, "could not rename the container");
+      if (row.state === "ready") log.warn({ err: error }, "could not name the box after its session");
     }
   }
 }

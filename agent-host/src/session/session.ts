@@ -15,8 +15,8 @@ import {
 } from "@sandbar/shared";
 import type { Ingested, Ledger } from "../artifacts/artifact-ingest.ts";
 import { LeftArtifacts } from "../artifacts/left-artifacts.ts";
-import { Box } from "../box/box.ts";
-import { sessionFiles, sessionFolder } from "../box/storage.ts";
+import { sessionFiles, sessionFolder } from "../box/box-folders.ts";
+import type { Box } from "../engine/box.ts";
 import { Execution, type ExecutionHost } from "../execution/execution.ts";
 import { tableError } from "../execution/outcome.ts";
 import type { ReportWindow } from "../execution/report-window.ts";
@@ -34,7 +34,7 @@ import { SessionGuest } from "./session-guest.ts";
 import { SessionReports } from "./session-reports.ts";
 import { SessionStart } from "./session-start.ts";
 
-/** What the guest wrote before its container died is read first. */
+/** What the guest wrote before its sandbox died is read first. */
 const LAST_WORDS_MS = 200;
 /** How long a stop waits for the artifacts to be safe; without a link it could not be told either, so that time does not count. */
 const LAST_ARTIFACTS_MS = 30_000;
@@ -123,8 +123,8 @@ export class Session implements ExecutionHost, ExecutionsHost {
     return this.#reports.terminal;
   }
 
-  get container(): string | null {
-    return this.#guest.container ?? this.row.container;
+  get sandbox(): string | null {
+    return this.#guest.sandbox ?? this.row.sandbox;
   }
 
   get transfers(): TransferSockets {
@@ -174,10 +174,10 @@ export class Session implements ExecutionHost, ExecutionsHost {
   /** An earlier daemon began; no code has run in it yet, so the clean way is from the start. */
   recreate(leftovers: string[]): void {
     // What is cleared away here is not a death that concerns the new box.
-    this.row.container = null;
+    this.row.sandbox = null;
     this.#context.journal.saveSession(this.row);
     const cleared = async () => {
-      for (const id of leftovers) await this.#context.containers.remove(id);
+      for (const id of leftovers) await this.#context.engine.remove(id);
       await this.#makeBox().destroy();
     };
     this.#creating = cleared()
@@ -185,18 +185,17 @@ export class Session implements ExecutionHost, ExecutionsHost {
       .catch((error) => this.#fail(error));
   }
 
-  /** The container runs; its guest dials as soon as the socket is back. */
-  async adopt(container: string): Promise<void> {
+  /** The sandbox runs; its guest dials as soon as the socket is back. */
+  async adopt(sandbox: string): Promise<void> {
     this.#adopted = true;
-    await this.#guest.adopt(this.#makeBox(), container);
+    await this.#guest.adopt(this.#makeBox(), sandbox);
     this.#log.info({ executions: this.executions.size }, "adopted");
   }
 
   #makeBox(): Box {
-    const { config, containers } = this.#context;
-    const { id: session, box: id, spec, token } = this.row;
+    const { box: id, spec, token } = this.row;
     const listener = this.#guest.boxListener();
-    return new Box({ id, session, late: false, spec, token, config, containers, log: this.#log, listener });
+    return this.#context.engine.box({ id, session: this.row, spec, token, log: this.#log, listener });
   }
 
   #openDiary(): SessionDiary {
@@ -352,13 +351,13 @@ export class Session implements ExecutionHost, ExecutionsHost {
 
   /** Of a sandbox whose guest cannot be asked any more; what became of them, in words. */
   async #saveLeftArtifacts(): Promise<string | null> {
-    const { config, containers, artifacts } = this.#context;
+    const { config, engine, artifacts } = this.#context;
     const folder = new LeftArtifacts(sessionFiles(config, this.row));
     const leave = this.#leaveInTime();
     try {
       if ((await folder.scan()).length === 0) return null;
       // Whatever still runs in there must not write any more.
-      if (this.container) await containers.remove(this.container);
+      if (this.sandbox) await engine.remove(this.sandbox);
       return await artifacts.takeLeft(this, folder, await folder.scan(), this.#leaving.signal);
     } catch (error) {
       this.#log.warn({ err: error }, "could not look for what a dead sandbox left");
@@ -368,14 +367,14 @@ export class Session implements ExecutionHost, ExecutionsHost {
     }
   }
 
-  /** The container ended by itself, or was found gone. */
+  /** The sandbox ended by itself, or was found gone. */
   died(reason: string): void {
     if (this.#start.pending) this.#start.died(reason);
     else if (this.row.state === "ready" && !this.#ending) this.#ending = this.#die(reason);
   }
 
   async #die(reason: string): Promise<void> {
-    this.#log.warn({ reason }, "container died");
+    this.#log.warn({ reason }, "the sandbox died");
     if (this.#guest.hello) await new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS));
     this.executions.end(reason, false);
     const saved = await this.#saveLeftArtifacts();
@@ -386,7 +385,7 @@ export class Session implements ExecutionHost, ExecutionsHost {
     this.#reports.set({ state: "died", error: tableError("CONTAINER_DIED", told) });
   }
 
-  /** The sandbox does not obey: its container ends, and everything in it. */
+  /** The sandbox does not obey: it ends, and everything in it. */
   condemn(reason: string): void {
     this.#log.warn({ reason }, "ending a sandbox that does not obey");
     this.died(reason);
@@ -396,6 +395,6 @@ export class Session implements ExecutionHost, ExecutionsHost {
   #destroy(): Promise<void> {
     this.#leaving.abort();
     const box = this.#guest.leave("the session has ended") ?? this.#makeBox();
-    return this.#context.removals.add(this.row.box, box, this.row.container);
+    return this.#context.removals.add(this.row.box, box, this.row.sandbox);
   }
 }

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { type Command, newId, SandbarError, type ServerFrame, type SessionReport } from "@sandbar/shared";
-import { outcomeOfContainerDeath } from "../execution/outcome.ts";
+import { outcomeOfBoxDeath } from "../execution/outcome.ts";
 import type { ExecutionRow, Run, SessionRow } from "../journal/journal.ts";
 import { Session } from "./session.ts";
 import type { SessionContext } from "./session-context.ts";
@@ -94,7 +94,7 @@ export class Sessions {
       context: command.context,
       spec: command.spec,
       box: newId("box"),
-      container: null,
+      sandbox: null,
       token: randomBytes(32).toString("base64url"),
       state: "creating",
       report: { state: "creating" },
@@ -108,7 +108,7 @@ export class Sessions {
     const pooled = refusal ? null : this.#context.pool.take(command.context, command.spec);
     if (pooled) {
       row.box = pooled.row.box;
-      row.container = pooled.row.container;
+      row.sandbox = pooled.row.sandbox;
       row.token = pooled.row.token;
     }
     this.#context.journal.addSession(row);
@@ -155,7 +155,7 @@ export class Sessions {
     const { journal, settled } = this.#context;
     if (!row.outcome) {
       const storage = this.#sessions.get(row.session)?.storage ?? "TMPFS";
-      row.outcome = outcomeOfContainerDeath(reason, {
+      row.outcome = outcomeOfBoxDeath(reason, {
         asked: stopped ? "stop" : row.asked,
         killed: row.killed,
         timeoutMs: row.command.timeout_ms,
@@ -196,24 +196,24 @@ export class Sessions {
     this.#context.journal.forgetSession(id);
   }
 
-  onContainerDeath(container: string): void {
+  onSandboxDeath(sandbox: string): void {
     for (const session of this.#sessions.values())
-      if (session.container === container && !session.terminal) void this.#confirmDeath(session, container);
+      if (session.sandbox === sandbox && !session.terminal) void this.#confirmDeath(session, sandbox);
   }
 
-  /** Looks at every container: for the times when Docker's events could not be heard. */
+  /** Looks at every sandbox: for the times when deaths could not be heard of. */
   async checkAll(): Promise<void> {
     for (const session of this.all())
-      if (session.container && !session.terminal) await this.#confirmDeath(session, session.container);
+      if (session.sandbox && !session.terminal) await this.#confirmDeath(session, session.sandbox);
   }
 
-  async #confirmDeath(session: Session, container: string): Promise<void> {
+  async #confirmDeath(session: Session, sandbox: string): Promise<void> {
     try {
-      const reason = await this.#context.containers.deathOf(container);
+      const reason = await this.#context.engine.deathOf(sandbox);
       // Meanwhile it may have got another one.
-      if (reason && session.container === container) session.died(reason);
+      if (reason && session.sandbox === sandbox) session.died(reason);
     } catch (error) {
-      this.#context.log.warn({ err: error, container }, "could not look at a container");
+      this.#context.log.warn({ err: error, sandbox }, "could not look at a sandbox");
     }
   }
 

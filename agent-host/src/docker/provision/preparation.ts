@@ -1,10 +1,10 @@
 /** @module What a session needs before its box can be made: an image that fits, packages, volumes. */
 
-import type { Extras } from "../docker/container-options.ts";
-import type { Containers } from "../docker/containers.ts";
-import type { Config } from "../host/config.ts";
-import type { Log } from "../host/log.ts";
-import type { SessionRow } from "../journal/journal.ts";
+import type { SessionSpec } from "@sandbar/shared";
+import type { Config } from "../../host/config.ts";
+import type { Log } from "../../host/log.ts";
+import type { Extras } from "../container-options.ts";
+import type { Containers } from "../containers.ts";
 import { CustomImages } from "./custom-images.ts";
 import { Dependencies } from "./dependencies.ts";
 import { Volumes } from "./volumes.ts";
@@ -31,24 +31,25 @@ export class Preparation {
 
   /** Ends with the signal, even while an installation that others may want goes on. */
   async prepare(
-    { tenant, spec }: SessionRow,
+    tenant: string,
+    spec: SessionSpec,
     image: string,
-    signal: AbortSignal,
     step: Step,
+    signal?: AbortSignal,
   ): Promise<Extras> {
     const stopped = Promise.withResolvers<never>();
-    const onAbort = () => stopped.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const onAbort = () => stopped.reject(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
     stopped.promise.catch(() => {});
     const tell = calmly(step);
     try {
       return await Promise.race([this.#prepare(tenant, spec, image, tell), stopped.promise]);
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      signal?.removeEventListener("abort", onAbort);
     }
   }
 
-  async #prepare(tenant: string, spec: SessionRow["spec"], image: string, step: Step): Promise<Extras> {
+  async #prepare(tenant: string, spec: SessionSpec, image: string, step: Step): Promise<Extras> {
     if (spec.image !== null) await this.#images.prepare(image, spec, step);
     const installed = Object.keys(spec.dependencies).length
       ? await this.#dependencies.provide({ tenant, image, spec }, (detail) => step("dependencies", detail))

@@ -1,21 +1,21 @@
-/** @module What this host offers: room, limits, and the runtimes whose images stand ready right now. */
+/** @module What this host offers: room, limits, and the runtimes that stand ready right now. */
 import type { Capacity, Language } from "@sandbar/shared";
-import type { Containers } from "../docker/containers.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
+import type { Engine } from "./engine.ts";
 
 const POLL_MS = 5000;
 
 export class CapacityWatch {
   readonly #config: Config;
-  readonly #containers: Containers;
+  readonly #engine: Pick<Engine, "runtimes">;
   readonly #log: Log;
   #runtimes: Language[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(config: Config, containers: Containers, log: Log) {
+  constructor(config: Config, engine: Pick<Engine, "runtimes">, log: Log) {
     this.#config = config;
-    this.#containers = containers;
+    this.#engine = engine;
     this.#log = log;
   }
 
@@ -45,17 +45,12 @@ export class CapacityWatch {
 
   async #look(): Promise<boolean> {
     try {
-      const found: Language[] = [];
-      const seen = new Map<string, boolean>();
-      for (const [runtime, image] of Object.entries(this.#config.images)) {
-        if (!seen.has(image)) seen.set(image, await this.#containers.hasImage(image));
-        if (seen.get(image)) found.push(runtime as Language);
-      }
+      const found = await this.#engine.runtimes();
       const changed = found.join() !== this.#runtimes.join();
       this.#runtimes = found;
       return changed;
     } catch (error) {
-      this.#log.warn({ err: error }, "Docker does not answer");
+      this.#log.warn({ err: error }, "the engine does not answer");
       return false;
     }
   }

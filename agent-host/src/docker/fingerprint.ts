@@ -4,8 +4,8 @@ import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import type { SessionSpec } from "@sandbar/shared";
 import { VERSION } from "@sandbar/shared";
-import type { Containers } from "../docker/containers.ts";
 import type { Config } from "../host/config.ts";
+import type { Containers } from "./containers.ts";
 
 /** Null when the image is not there. */
 export async function fingerprint(

@@ -8,10 +8,10 @@
 import { mkdir, stat } from "node:fs/promises";
 import path from "node:path";
 import type { SessionSpec } from "@sandbar/shared";
+import { boxesFolder, filesFolder, removeBoxFolder } from "../box/box-folders.ts";
+import { makeShared, mountInOrder, mountsFrom, mountTmpfs, readOnlySteps } from "../box/mounts.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
-import { boxesFolder, filesFolder, removeBoxFolder } from "./box-folders.ts";
-import { makeShared, mountInOrder, mountsFrom, mountTmpfs, readOnlySteps } from "./mounts.ts";
 import { bindFolder, datasetsFolder, stagingFolder } from "./storage.ts";
 
 /** Which folder of the host is where in the box: `device:inode`. */

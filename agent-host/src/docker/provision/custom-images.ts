@@ -2,10 +2,10 @@
 import type { Language, SessionSpec } from "@sandbar/shared";
 import { LanguageSchema, SandbarError, withTag } from "@sandbar/shared";
 import { z } from "zod";
-import { followStream } from "../../setup/follow-stream.ts";
-import type { Containers } from "../docker/containers.ts";
-import type { Config } from "../host/config.ts";
-import type { Log } from "../host/log.ts";
+import { followStream } from "../../../setup/follow-stream.ts";
+import type { Config } from "../../host/config.ts";
+import type { Log } from "../../host/log.ts";
+import type { Containers } from "../containers.ts";
 
 const PROBE_TIMEOUT_MS = 30_000;
 const REMEMBERED = 1000;

@@ -7,8 +7,8 @@
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import type { Config } from "./config.ts";
-import type { Log } from "./log.ts";
+import type { Config } from "../host/config.ts";
+import type { Log } from "../host/log.ts";
 
 const FOLDERS = ["guest", "kernels"];
 const UNFINISHED = ".part";

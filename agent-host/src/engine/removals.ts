@@ -1,33 +1,33 @@
 /**
- * Boxes on their way out. A session has ended when its processes have and its artifacts are safe; that Docker takes a while
- * longer to clear away is nobody's wait. The journal knows of each box until it is gone, so a crash leaves nothing behind.
+ * Boxes on their way out. A session has ended when its processes have and its artifacts are safe; that the engine takes a
+ * while longer to clear away is nobody's wait. The journal knows of each box until it is gone, so a crash leaves nothing behind.
  *
  * @module
  */
 import path from "node:path";
-import type { Containers, OwnContainer } from "../docker/containers.ts";
+import { boxesFolder, removeBoxFolder } from "../box/box-folders.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Box } from "./box.ts";
-import { boxesFolder, removeBoxFolder } from "./box-folders.ts";
+import type { Engine, FoundSandbox } from "./engine.ts";
 
 const AGAIN_MS = 5000;
 
-export interface RemovalsContext {
+export interface RemovalsOptions {
   readonly config: Config;
-  readonly containers: Containers;
+  readonly engine: Pick<Engine, "remove">;
   readonly journal: Journal;
   readonly log: Log;
 }
 
 export class Removals {
-  readonly #context: RemovalsContext;
+  readonly #options: RemovalsOptions;
   readonly #removing = new Map<string, Promise<void>>();
   #stopped = false;
 
-  constructor(context: RemovalsContext) {
-    this.#context = context;
+  constructor(options: RemovalsOptions) {
+    this.#options = options;
   }
 
   owns(box: string): boolean {
@@ -35,21 +35,21 @@ export class Removals {
   }
 
   /** What earlier daemons had not finished. */
-  resume(found: readonly OwnContainer[]): void {
-    const { containers, journal, config } = this.#context;
+  resume(found: readonly FoundSandbox[]): void {
+    const { engine, journal, config } = this.#options;
     for (const id of journal.leavingBoxes())
       this.#remove(id, async () => {
-        for (const container of found) if (container.box === id) await containers.remove(container.id);
+        for (const sandbox of found) if (sandbox.box === id) await engine.remove(sandbox.id);
         await removeBoxFolder(path.join(boxesFolder(config.home), id));
       });
   }
 
   /** Resolves when it is gone; nobody has to wait. */
-  add(id: string, box: Box, container: string | null): Promise<void> {
-    const { containers, journal } = this.#context;
+  add(id: string, box: Box, sandbox: string | null): Promise<void> {
+    const { engine, journal } = this.#options;
     journal.addLeavingBox(id);
     return this.#remove(id, async () => {
-      if (!box.container && container) await containers.remove(container);
+      if (!box.sandbox && sandbox) await engine.remove(sandbox);
       await box.destroy();
     });
   }
@@ -64,7 +64,7 @@ export class Removals {
   }
 
   #remove(id: string, work: () => Promise<void>): Promise<void> {
-    const { journal, log } = this.#context;
+    const { journal, log } = this.#options;
     const attempt = async () => {
       await work();
       if (!this.#stopped) journal.forgetLeavingBox(id);

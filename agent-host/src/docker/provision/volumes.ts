@@ -10,12 +10,13 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { SandbarError, type SessionSpec } from "@sandbar/shared";
-import { isMounted } from "../box/mounts.ts";
-import { SANDBOX_UID } from "../box/storage.ts";
-import type { Containers } from "../docker/containers.ts";
-import { unmountBelow } from "../docker/host-traces.ts";
-import type { Config } from "../host/config.ts";
-import type { Log } from "../host/log.ts";
+import { isMounted } from "../../box/mounts.ts";
+import type { HostVolumes } from "../../engine/engine.ts";
+import type { Config } from "../../host/config.ts";
+import type { Log } from "../../host/log.ts";
+import type { Containers } from "../containers.ts";
+import { unmountBelow } from "../host-traces.ts";
+import { SANDBOX_UID } from "../storage.ts";
 
 const run = promisify(execFile);
 const SAFE = /^[a-z0-9][a-z0-9_-]{0,62}$/;
@@ -40,7 +41,7 @@ export async function layVolumesAside(home: string, hostId: string): Promise<voi
   for (const tenant of tenants) await rename(path.join(root, tenant), path.join(aside, tenant));
 }
 
-export class Volumes {
+export class Volumes implements HostVolumes {
   readonly #config: Config;
   readonly #containers: Containers;
   readonly #log: Log;

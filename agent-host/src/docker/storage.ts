@@ -8,10 +8,10 @@
 import { chmod, chown, lstat, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { SandbarError, type SessionSpec } from "@sandbar/shared";
+import { sessionFolder } from "../box/box-folders.ts";
+import { makeShared, mountTmpfs } from "../box/mounts.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
-import { boxesFolder, filesFolder } from "./box-folders.ts";
-import { makeShared, mountTmpfs } from "./mounts.ts";
 
 export const SANDBOX_UID = 65532;
 
@@ -20,12 +20,6 @@ export interface SessionStorage {
   readonly binds: string[];
   /** Where the host could not mount: sizes of Docker's own tmpfs by path. */
   readonly tmpfs: Record<string, string>;
-}
-
-interface SessionPlace {
-  readonly id: string;
-  readonly box: string;
-  readonly spec: Pick<SessionSpec, "storage">;
 }
 
 interface Place {
@@ -83,16 +77,6 @@ export function stagingFolder(folder: string, inside: string): string {
 
 function scratch(inside: string, mode: number): Place {
   return { inside, mode, owner: SANDBOX_UID, options: "rw" };
-}
-
-/** What a session's code knows as /session; there is no such folder where the host could not mount a tmpfs. */
-export function sessionFiles(config: Config, { id, box, spec }: SessionPlace): string {
-  if (spec.storage === "BIND") return sessionFolder(config.sessionsRoot, id);
-  return path.join(filesFolder(path.join(boxesFolder(config.home), box)), "session");
-}
-
-export function sessionFolder(sessionsRoot: string, session: string): string {
-  return path.join(sessionsRoot, session);
 }
 
 export function datasetsFolder({ datasetsRoot }: Config): string {
