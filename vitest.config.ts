@@ -10,6 +10,7 @@ export default defineConfig({
           name: "unit",
           include: [
             "{shared,worker,agent-host,sdk,cli}/{src,local,setup,deploy}/**/*.test.ts",
+            "docs/*.test.ts",
             "test/run/*.test.ts",
           ],
           exclude,
