@@ -45,7 +45,9 @@ describe.each(PAGES)("%s", (page) => {
  * name of a source file. Placeholders (`<home>/…`), absolute paths and addresses are somebody else's.
  */
 function namedPaths(markdown: string): string[] {
-  const code = [...markdown.matchAll(/```\w*\n(.*?)```|`([^`\n]+)`/gs)].map(([, block, span]) => block ?? span!);
+  const code = [...markdown.matchAll(/```\w*\n(.*?)```|`([^`\n]+)`/gs)].map(
+    ([, block, span]) => block ?? span!,
+  );
   return code
     .flatMap((part) => part.split(/[\s'"()[\],;|]+/))
     .map((word) => word.replace(/^\.\//, "").replace(/[:.…]+$/, ""))
