@@ -1,4 +1,5 @@
 /** @module `docs/reference.md`, written from the OpenAPI document that the Worker serves. */
+import { wrapped } from "./wrapped.ts";
 
 interface Schema {
   $ref?: string;
@@ -40,10 +41,13 @@ export function referenceOf(api: OpenApi): string {
     "# HTTP reference",
     "",
     "Written from `/openapi.json` of a running Sandbar by `npm test -- test/docs/examples-docs.test.ts -u`; `/docs` shows the same with a form to try it.",
-    "Send `Authorization: Bearer <api key>`. Times are RFC 3339 in UTC, sizes bytes. Every refusal is a [Problem](#problem), whose `code` stands in",
-    "[troubleshooting](troubleshooting.md). What is refused without its body (401, 403, 404, 405, 413 by its length) is answered before the body has come.",
-    "Only what is no HTTP request (`CONNECT`, an unknown method such as `get` or `LINK`, a `Content-Length` that is no number) is refused by workerd or Cloudflare itself, as plain text.",
-    "Lists take `?limit=&cursor=` and answer `{data, next_cursor}`. A `?` marks what may be left out.",
+    "",
+    "- Send `Authorization: Bearer <api key>`.",
+    "- Times are RFC 3339 in UTC, sizes bytes. A `?` marks what may be left out.",
+    "- Lists take `?limit=&cursor=` and answer `{data, next_cursor}`.",
+    "- Every refusal is a [Problem](#problem), whose `code` stands in [troubleshooting](troubleshooting.md).",
+    "- What is refused without its body (401, 403, 404, 405, 413 by its length) is answered before the body has come.",
+    "- Only what is no HTTP request (`CONNECT`, an unknown method such as `get` or `LINK`, a `Content-Length` that is no number) is refused by workerd or Cloudflare itself, as plain text.",
     "",
     `Routes: ${[...byTag.keys()].map((tag) => `[${tag}](#${tag})`).join(" · ")}. Types: ${Object.keys(
       api.components.schemas,
@@ -57,7 +61,7 @@ export function referenceOf(api: OpenApi): string {
   }
   for (const [name, schema] of Object.entries(api.components.schemas))
     lines.push("", `## ${name}`, "", "```ts", typeOf(schema, ""), "```");
-  return `${lines.join("\n")}\n`;
+  return wrapped(`${lines.join("\n")}\n`);
 }
 
 function routeLines(method: string, path: string, operation: Operation): string[] {

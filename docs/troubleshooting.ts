@@ -1,5 +1,6 @@
 /** @module `docs/troubleshooting.md`: the table of error codes, with what to look at when the hint is not enough. */
 import { ERRORS, type ErrorCode } from "../shared/src/errors.ts";
+import { wrapped } from "./wrapped.ts";
 
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   VALIDATION_FAILED:
@@ -98,9 +99,11 @@ export function troubleshooting(): string {
     "",
     "Written from [`shared/src/errors.ts`](../shared/src/errors.ts) by `npm test -- test/docs/examples-docs.test.ts -u`.",
     "",
-    "Every refusal is `application/problem+json` with one of these codes in `code`, a `detail` about this very case, a `hint`, and a `request_id`.",
-    "An execution that did not end well carries a code in `error.name`, and `state` says whether variables and files survived. When variables were gone before the code began, `state.reason` says why.",
     "`sandbar doctor` checks the way from your machine to a running cell, and is the first thing to try when nothing works.",
+    "",
+    "Every refusal is `application/problem+json` with one of these codes in `code`, a `detail` about this very case, a `hint`, and a `request_id`.",
+    "",
+    "An execution that did not end well carries a code in `error.name`, and `state` says whether variables and files survived. When variables were gone before the code began, `state.reason` says why.",
     "",
     "| status | codes |",
     "|---|---|",
@@ -122,5 +125,5 @@ export function troubleshooting(): string {
     // Markdown would take <api key> for HTML.
     lines.push("", hint.replaceAll("<", "\\<"), ...(ADVICE[code] ? ["", ADVICE[code]] : []));
   }
-  return `${lines.join("\n")}\n`;
+  return wrapped(`${lines.join("\n")}\n`);
 }

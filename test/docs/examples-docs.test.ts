@@ -1,5 +1,4 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { ERRORS } from "@sandbar/shared";
 import { describe, expect, it } from "vitest";
 import { type OpenApi, referenceOf } from "../../docs/reference.ts";
@@ -24,19 +23,4 @@ describe("generated documents are current", () => {
     expect(sections).toEqual(Object.keys(ERRORS));
     await expect(text).toMatchFileSnapshot(join(DOCS, "troubleshooting.md"));
   });
-});
-
-it.each(
-  globSync(["docs/{quickstart-*,reference,troubleshooting}.md", "examples/**/README.md"], {
-    cwd: REPO,
-    exclude: ["**/node_modules"],
-  }),
-)("%s links to what exists", (name) => {
-  const links = [...readFileSync(join(REPO, name), "utf8").matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(
-    ([, link]) => link!,
-  );
-  const missing = links.filter(
-    (link) => !/^https?:/.test(link) && !existsSync(join(REPO, dirname(name), link)),
-  );
-  expect(missing).toEqual([]);
 });
