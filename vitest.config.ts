@@ -11,11 +11,7 @@ export default defineConfig({
           include: [
             "{shared,worker,agent-host,sdk,cli}/{src,local,setup,deploy}/**/*.test.ts",
             "docs/*.test.ts",
-          include: [
-            "{shared,worker,agent-host,sdk,cli}/{src,local,setup,deploy}/**/*.test.ts",
-            "docs/*.test.ts",
             "test/run/*.test.ts",
-          ],
           ],
           exclude,
           testTimeout: 30_000,
