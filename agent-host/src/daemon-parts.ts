@@ -1,0 +1,133 @@
+/** @module The parts of the daemon, each made with what it needs of the others. */
+import { randomUUID } from "node:crypto";
+import { VERSION } from "@sandbar/shared";
+import { ArtifactExport } from "./artifacts/artifact-export.ts";
+import { ArtifactIngest } from "./artifacts/artifact-ingest.ts";
+import { ControlPlaneHttp } from "./control-plane/control-plane-http.ts";
+import { Intake } from "./control-plane/intake.ts";
+import { Link, type LinkOptions } from "./control-plane/link.ts";
+import { SignedRequests } from "./control-plane/signed-requests.ts";
+import { DatasetCache } from "./datasets/dataset-cache.ts";
+import { DatasetJournal } from "./datasets/dataset-journal.ts";
+import { Datasets } from "./datasets/datasets.ts";
+import { CapacityWatch } from "./engine/capacity.ts";
+import type { Engine } from "./engine/engine.ts";
+import { Removals } from "./engine/removals.ts";
+import { volumeCalls } from "./engine/volume-calls.ts";
+import { ReportWindows } from "./execution/report-window.ts";
+import { SettledOutcomes } from "./execution/settled-outcomes.ts";
+import { FileCalls } from "./files/file-calls.ts";
+import { Tunnels } from "./guest/tunnels.ts";
+import type { Config } from "./host/config.ts";
+import { createSigner, type Identity } from "./host/identity.ts";
+import type { Log } from "./host/log.ts";
+import { Journal } from "./journal/journal.ts";
+import { Pool } from "./pool/pool.ts";
+import { ProcessCalls } from "./processes/process-calls.ts";
+import { HostCalls } from "./session/host-calls.ts";
+import { Sessions } from "./session/sessions.ts";
+
+export interface DaemonOptions {
+  readonly config: Config;
+  readonly identity: Identity;
+  readonly engine: Engine;
+  readonly log: Log;
+  /** What cannot be written down cannot be promised; nothing may go on after this. */
+  onJournalBroken(error: Error): void;
+  onEnd: LinkOptions["onEnd"];
+}
+
+export type DaemonParts = Awaited<ReturnType<typeof makeParts>>;
+
+/** Nothing happens yet. */
+export async function makeParts({ config, identity, engine, log, onJournalBroken, onEnd }: DaemonOptions) {
+  const url = config.url ?? identity.url;
+  const journal = new Journal(config.home, onJournalBroken);
+  const capacity = new CapacityWatch(config, engine, log);
+  const link: Link = new Link({
+    url,
+    hostId: identity.host_id,
+    version: VERSION,
+    boot: randomUUID(),
+    log,
+    sign: await createSigner(identity),
+    describe: (brief) => ({
+      last_n: journal.lastN(),
+      epoch: journal.epoch(),
+      capacity: capacity.current,
+      sessions: sessions.inventory(brief),
+    }),
+    onWelcome: (epoch) => {
+      journal.welcomed(epoch);
+      intake.onWelcome();
+      sessions.onWelcome();
+    },
+    onFrame: (frame) => intake.onFrame(frame),
+    onUnreadableCommand: (n) => intake.onUnreadableCommand(n),
+    onEnd,
+    onCongestion: (congested) => {
+      for (const session of sessions.all()) session.pause(congested);
+    },
+  });
+
+  const http = new ControlPlaneHttp(url);
+  const plane = new SignedRequests(url, identity);
+  const files = new FileCalls(http, config.importDirs, log);
+  const processes = new ProcessCalls(new Tunnels(url), http, log);
+  const exports = new ArtifactExport(plane, config.home, log);
+  const linked = () => link.up;
+  const artifacts = new ArtifactIngest({ plane, giveUpMs: config.ingestGiveUpMs, log, linked });
+  const datasetCache = new DatasetCache(config.home, config.datasetCacheBytes);
+  const datasetJournal = new DatasetJournal(config.home);
+  const datasets = new Datasets({ journal: datasetJournal, cache: datasetCache, http, log });
+
+  const removals = new Removals({ config, engine, journal, log });
+  const pool = new Pool({
+    config,
+    engine,
+    journal,
+    log,
+    room: () => config.maxSessions - sessions.live,
+    busy: () => sessions.starting > 0,
+  });
+  const sessions = new Sessions({
+    config,
+    journal,
+    engine,
+    link,
+    settled: new SettledOutcomes(journal, (text) => link.sendText(text)),
+    windows: new ReportWindows(),
+    artifacts,
+    datasets,
+    pool,
+    removals,
+    log,
+  });
+
+  const calls = new HostCalls({
+    session: (id) => sessions.get(id),
+    ofSession: {
+      ...files.calls,
+      ...exports.calls,
+      ...datasets.calls,
+      ...processes.calls,
+      state: (session, params) => session.call("state", params),
+    },
+    ofHost: volumeCalls(engine.volumes),
+    send: (frame) => link.send(frame),
+  });
+  const intake: Intake = new Intake(link, {
+    lastN: () => journal.lastN(),
+    accept: (n, session, command) => sessions.accept(n, session, command),
+    skip: (n) => sessions.skip(n),
+    onAck: (frame) => sessions.onAck(frame),
+    onResend: (frame) => sessions.onResend(frame),
+    onSessionAck: (frame) => sessions.onSessionAck(frame),
+    onCall: (frame) => void calls.onCall(frame),
+  });
+
+  return {
+    ...{ config, engine, journal, log, link, capacity, sessions, pool, removals },
+    ...{ exports, datasetCache, datasetJournal },
+  };
+}
