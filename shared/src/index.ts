@@ -22,6 +22,7 @@ export * from "./limit-refusal.ts";
 export * from "./limits.ts";
 export * from "./media-type.ts";
 export * from "./process.ts";
+export * from "./read-json.ts";
 export * from "./session.ts";
 export * from "./text.ts";
 export * from "./version.ts";

@@ -22,7 +22,7 @@ export const jsonBody = createMiddleware<AppEnv>(async (c, next) => {
       throw new SandbarError("UNSUPPORTED_MEDIA_TYPE", `The Content-Type is ${type ?? "missing"}`);
   }
   // Hono's validators take the body from this cache; without a type it must be empty, or they refuse it.
-  const text = bytes.length === 0 && !type ? "" : decode(bytes);
+  const text = bytes.length === 0 && !type ? "" : bodyText(bytes);
   c.req.bodyCache.text = Promise.resolve(text) as never;
   await next();
 });
@@ -80,7 +80,7 @@ async function readBounded(
 const stalled = (idleMs: number) =>
   new SandbarError("REQUEST_TIMEOUT", `The body stopped coming for ${idleMs / 1000} s, or came too slowly`);
 
-function decode(bytes: Uint8Array): string {
+export function bodyText(bytes: Uint8Array): string {
   // An empty body means a request without fields.
   if (bytes.length === 0) return "{}";
   try {

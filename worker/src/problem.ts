@@ -33,6 +33,13 @@ export function onError(error: unknown, c: Context<AppEnv>): Response {
   return problem(c, { code: "INTERNAL", detail: "An unexpected error was logged under this request id" });
 }
 
+/** For an answer that has begun: what was refused says why, of anything else only that it was logged. */
+export function failureOf(error: unknown, ...where: string[]): Failure {
+  if (error instanceof SandbarError) return error.failure;
+  console.error("unexpected", ...where, error);
+  return { code: "INTERNAL", detail: "An unexpected error was logged" };
+}
+
 /** For the validators: which fields are wrong, and how. */
 export function validationFailure(error: z.core.$ZodError): Failure {
   const errors = error.issues.slice(0, 20).map((issue) => ({

@@ -6,8 +6,6 @@
  */
 import {
   type Artifact,
-  BUNDLE_BLOBS,
-  BUNDLE_BYTES,
   BundleAnswerSchema,
   type IngestCheckAnswer,
   IngestCheckAnswerSchema,
@@ -54,7 +52,10 @@ export async function refusalOf(
   return (await checkFiles(plane, target, [{ ...file, sha256: UNKNOWN_HASH }], signal)).refused[0];
 }
 
-/** With `known`, the answer for exactly these files, they are not asked about again before the first attempt. */
+/**
+ * As many small files as one bundle holds, or a large one. With `known`, the answer for exactly these files, they are not asked about again
+ * before the first attempt.
+ */
 export async function pushFiles(
   plane: SignedRequests,
   target: PushTarget,
@@ -94,42 +95,17 @@ async function record(
 ): Promise<Map<PushFile, Artifact>> {
   const recorded = new Map<PushFile, Artifact>();
   if (files.length === 0) return recorded;
-  const bundles = [...inBundles(small)];
-  if (bundles.length === 0) bundles.push([]);
-  for (const [number, bundle] of bundles.entries()) {
-    const last = number === bundles.length - 1;
-    const answer = BundleAnswerSchema.parse(
-      await plane.request(
-        target,
-        "PUT",
-        "/agent/artifacts",
-        bundleOf(target, bundle, last ? files : []),
-        signal,
-      ),
-    );
-    for (const { index, artifact } of answer.recorded) if (files[index]) recorded.set(files[index], artifact);
-  }
+  const bundle = bundleOf(target, small, files);
+  const answer = BundleAnswerSchema.parse(
+    await plane.request(target, "PUT", "/agent/artifacts", bundle, signal),
+  );
+  for (const { index, artifact } of answer.recorded) if (files[index]) recorded.set(files[index], artifact);
   return recorded;
-}
-
-function* inBundles(files: readonly PushFile[]): Generator<PushFile[]> {
-  let bundle: PushFile[] = [];
-  let bytes = 0;
-  for (const file of files) {
-    if (bundle.length > 0 && (bytes + file.size > BUNDLE_BYTES || bundle.length >= BUNDLE_BLOBS)) {
-      yield bundle;
-      bundle = [];
-      bytes = 0;
-    }
-    bundle.push(file);
-    bytes += file.size;
-  }
-  if (bundle.length > 0) yield bundle;
 }
 
 function bundleOf(
   { session, execution }: PushTarget,
-  blobs: PushFile[],
+  blobs: readonly PushFile[],
   files: readonly PushFile[],
 ): Buffer[] {
   const header = {

@@ -8,7 +8,7 @@ import http from "node:http";
 import https from "node:https";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { ERRORS, type Problem, ProblemSchema, SandbarError } from "@sandbar/shared";
+import { ERRORS, type Problem, ProblemSchema, readJson, SandbarError } from "@sandbar/shared";
 import type { Identity } from "../host/identity.ts";
 
 /** Neither side moved a byte for so long. */
@@ -146,7 +146,7 @@ function base64url(value: object): string {
 }
 
 function refusal(status: number, text: string): Error {
-  const problem = ProblemSchema.safeParse(parse(text));
+  const problem = ProblemSchema.safeParse(readJson(text));
   if (!problem.success) {
     const detail = `the control plane answered ${status}`;
     return status >= 500 || status === 429 ? new Unreachable(detail) : new SandbarError("HOST_ERROR", detail);
@@ -158,14 +158,6 @@ export function refusalOf({ code, detail }: Problem): Error {
   return ERRORS[code].status >= 500 || ERRORS[code].status === 429
     ? new Unreachable(`${code}: ${detail}`)
     : new SandbarError(code, detail);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 async function readText(answer: http.IncomingMessage): Promise<string> {

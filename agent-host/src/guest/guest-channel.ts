@@ -15,8 +15,8 @@ import {
   type GuestMessage,
   GuestMessageSchema,
   GuestTransferSchema,
+  readJson,
 } from "@sandbar/shared";
-import type { z } from "zod";
 import type { Log } from "../host/log.ts";
 import { LineReader, LineTooLong } from "../io/line-reader.ts";
 import { TransferSockets } from "./transfer-sockets.ts";
@@ -166,7 +166,7 @@ export class GuestChannel {
 
   /** Whether the first line of a connection says that it is the guest's. */
   #open(socket: net.Socket, line: string): boolean {
-    const transfer = readJson(GuestTransferSchema, line);
+    const transfer = GuestTransferSchema.safeParse(readJson(line)).data;
     if (transfer)
       return (
         this.#hasToken(transfer.token) &&
@@ -174,7 +174,7 @@ export class GuestChannel {
           this.tunnels.attach(transfer.transfer, socket) ||
           this.artifacts.attach(transfer.transfer, socket))
       );
-    const message = readJson(GuestMessageSchema, line);
+    const message = GuestMessageSchema.safeParse(readJson(line)).data;
     if (message?.type !== "hello" || !this.#mayEnter(message)) return false;
     this.#enter(socket, message);
     return true;
@@ -186,7 +186,7 @@ export class GuestChannel {
       try {
         for (const line of lines.push(chunk)) {
           if (this.#current !== socket) return;
-          const message = readJson(GuestMessageSchema, line);
+          const message = GuestMessageSchema.safeParse(readJson(line)).data;
           if (!message) return this.#violation(socket, "a line is not a message");
           this.#options.onMessage(message);
         }
@@ -234,14 +234,6 @@ export class GuestChannel {
 function readLines(reader: LineReader, chunk: Buffer): string[] | null {
   try {
     return [...reader.push(chunk)];
-  } catch {
-    return null;
-  }
-}
-
-function readJson<T extends z.ZodType>(schema: T, line: string): z.infer<T> | null {
-  try {
-    return schema.safeParse(JSON.parse(line)).data ?? null;
   } catch {
     return null;
   }

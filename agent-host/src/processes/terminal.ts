@@ -5,7 +5,7 @@
  * @module
  */
 import type { Socket } from "node:net";
-import { signalName, TerminalSizeSchema } from "@sandbar/shared";
+import { readJson, signalName, TerminalSizeSchema } from "@sandbar/shared";
 import type WebSocket from "ws";
 import { z } from "zod";
 import { dialGuest, sendPaced, type TunnelGuest, type Tunnels } from "../guest/tunnels.ts";
@@ -62,10 +62,6 @@ async function sayWhy(guest: TunnelGuest, process: string, client: WebSocket): P
 
 function resizeIn(data: Buffer): { cols: number; rows: number } | null {
   if (data.length > CONTROL_CHARS || data[0] !== 0x7b) return null;
-  try {
-    const parsed = ResizeSchema.safeParse(JSON.parse(data.toString("utf8")));
-    return parsed.success ? { cols: parsed.data.cols, rows: parsed.data.rows } : null;
-  } catch {
-    return null;
-  }
+  const parsed = ResizeSchema.safeParse(readJson(data.toString("utf8")));
+  return parsed.success ? { cols: parsed.data.cols, rows: parsed.data.rows } : null;
 }

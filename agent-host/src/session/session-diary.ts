@@ -12,6 +12,7 @@ import {
   type KernelEvent,
   type MimeBundle,
   type Outcome,
+  readJson,
   SandbarError,
 } from "@sandbar/shared";
 import { z } from "zod";
@@ -142,7 +143,7 @@ export class SessionDiary {
   async #loadCounts(): Promise<z.infer<typeof CountsSchema>> {
     if (this.#counts) return this.#counts;
     const text = await this.#folder.read(METADATA_FILE, METADATA_LIMIT_BYTES);
-    const parsed = CountsSchema.safeParse(parseJson(text));
+    const parsed = CountsSchema.safeParse(readJson(text ?? "null"));
     this.#counts ??= parsed.success ? parsed.data : { created_at: new Date().toISOString(), executions: {} };
     return this.#counts;
   }
@@ -185,12 +186,4 @@ function logEntry(id: string, command: ExecutionRow["command"], outcome: Outcome
 /** Pictures belong into artifacts, not into a log. */
 function textOf(data: MimeBundle): MimeBundle {
   return { "text/plain": data["text/plain"] };
-}
-
-function parseJson(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? "null");
-  } catch {
-    return null;
-  }
 }

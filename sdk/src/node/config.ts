@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import type { CreateSession } from "@sandbar/shared";
+import { type CreateSession, readJson } from "@sandbar/shared";
 import { z } from "zod";
 import { Sandbar } from "../client.ts";
 import { configFromEnv, type Env, sessionDefaultsFromEnv } from "../config.ts";
@@ -49,19 +49,11 @@ export function savedConfigPath(env: Env = process.env): string {
 export function readSavedConfig(env: Env = process.env): SavedConfig {
   const path = savedConfigPath(env);
   if (!existsSync(path)) return {};
-  const { success, data } = SavedConfigSchema.safeParse(parseJson(readFileSync(path, "utf8")));
+  const { success, data } = SavedConfigSchema.safeParse(readJson(readFileSync(path, "utf8")));
   if (success) return data;
   throw new Error(
     `${path} is not a config file of Sandbar: it must be JSON, {"url": "http…", "api_key": "sbk_…"}`,
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function findKey(env: Env, saved: SavedConfig, url: string): { key: string; from: string } {

@@ -1,5 +1,6 @@
 /** @module Answers that take longer than anybody on the way would wait for a first byte. */
-import { type Failure, SandbarError } from "@sandbar/shared";
+import type { Failure } from "@sandbar/shared";
+import { failureOf } from "../problem.ts";
 import { within } from "../read-within.ts";
 
 const FIRST_MS = 10_000;
@@ -39,10 +40,4 @@ export async function patientAnswer(
     },
     cancel: stop,
   });
-}
-
-function failureOf(error: unknown): Failure {
-  if (error instanceof SandbarError) return error.failure;
-  console.error("unexpected", error);
-  return { code: "INTERNAL", detail: "An unexpected error was logged" };
 }

@@ -2,7 +2,7 @@
 import { createMcpHandler, type McpHttpHandler } from "@modelcontextprotocol/server";
 import { Sandbar } from "@sandbar/sdk";
 import { createMcpServer } from "@sandbar/sdk/mcp";
-import { JSON_BODY_LIMIT_BYTES } from "@sandbar/shared";
+import { JSON_BODY_LIMIT_BYTES, readJson } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
 import type { App } from "../openapi.ts";
@@ -83,12 +83,8 @@ export async function serveMcp(app: App, c: Context<AppEnv>): Promise<Response> 
 
 /** The first message is enough: batches went with the protocol of 2025-03. */
 function messageOf(text: string | undefined): Message | null {
-  try {
-    const value = JSON.parse(text ?? "null");
-    return typeof value === "object" && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = readJson(text ?? "");
+  return typeof value === "object" && !Array.isArray(value) ? (value as Message | null) : null;
 }
 
 /** A call that was cancelled gets no answer: its stream only ends. */

@@ -14,6 +14,7 @@ import { openArtifactBlob } from "../artifacts/artifact-source.ts";
 import type { Caller } from "../auth.ts";
 import type { Env } from "../env.ts";
 import { type App, body, json, refused, secured } from "../openapi.ts";
+import { failureOf } from "../problem.ts";
 import { sessionObject } from "../rpc.ts";
 import { Transfers } from "../transfer/transfers.ts";
 import { pathParams } from "./file-path.ts";
@@ -66,10 +67,8 @@ async function importOne(env: Env, caller: Caller, id: string, file: ImportFile)
     const { size, sha256 } = await bring(env, caller, id, file);
     return { destination, ok: true, size, sha256 };
   } catch (error) {
-    if (error instanceof SandbarError)
-      return { destination, ok: false, error: { code: error.code, detail: error.failure.detail } };
-    console.error("import failed", id, error);
-    return { destination, ok: false, error: { code: "INTERNAL", detail: "An unexpected error was logged" } };
+    const { code, detail } = failureOf(error, "import", id);
+    return { destination, ok: false, error: { code, detail } };
   }
 }
 

@@ -11,6 +11,7 @@ import {
   PROCESS_STDIN_LIMIT_BYTES,
   ProcessSignalSchema,
   ProcessStdinSchema,
+  readJson,
   SandbarError,
   type SessionMethod,
   TerminalSizeSchema,
@@ -20,7 +21,7 @@ import { unwrap } from "../answer.ts";
 import type { AppEnv } from "../app-env.ts";
 import { stillGood } from "../auth.ts";
 import { bodyIdleMs } from "../env.ts";
-import { readBody } from "../json-body.ts";
+import { bodyText, readBody } from "../json-body.ts";
 import { type App, body, events, json, listOf, ProcessBody, refused, secured } from "../openapi.ts";
 import { validationFailure } from "../problem.ts";
 import { processEvents } from "../process/events.ts";
@@ -277,7 +278,9 @@ async function readStdin(c: Context<AppEnv>, eof: boolean): Promise<{ data_b64: 
   const raw = await readBody(c.req.raw, PROCESS_STDIN_LIMIT_BYTES * 3, bodyIdleMs(c.env));
   let bytes = raw;
   if (raw && /^application\/json\b/i.test(c.req.header("Content-Type") ?? "")) {
-    const parsed = ProcessStdinSchema.safeParse(parseJson(raw));
+    const json = readJson(bodyText(raw));
+    if (json === undefined) throw new SandbarError("INVALID_JSON");
+    const parsed = ProcessStdinSchema.safeParse(json);
     if (!parsed.success) {
       const failure = validationFailure(parsed.error);
       throw new SandbarError(failure.code, failure.detail, failure);
@@ -289,16 +292,6 @@ async function readStdin(c: Context<AppEnv>, eof: boolean): Promise<{ data_b64: 
   if (!bytes || bytes.length > PROCESS_STDIN_LIMIT_BYTES)
     throw new SandbarError("PAYLOAD_TOO_LARGE", `One write may have ${PROCESS_STDIN_LIMIT_BYTES} bytes`);
   return { data_b64: toBase64(bytes), eof };
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return bytes.length === 0
-      ? {}
-      : JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
-  } catch (error) {
-    throw new SandbarError("INVALID_JSON", (error as Error).message);
-  }
 }
 
 const toBase64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");

@@ -1,6 +1,6 @@
 /** @module Images that a session names itself: fetched if need be, and looked into once before anything is promised. */
 import type { Language, SessionSpec } from "@sandbar/shared";
-import { LanguageSchema, SandbarError, withTag } from "@sandbar/shared";
+import { LanguageSchema, readJson, SandbarError, withTag } from "@sandbar/shared";
 import { z } from "zod";
 import { followStream } from "../../../setup/follow-stream.ts";
 import type { Config } from "../../host/config.ts";
@@ -130,13 +130,5 @@ export class CustomImages {
     if (major < 3 || (major === 3 && minor < 9))
       throw unsupported(`has Python ${parsed.data.version.join(".")}`);
     return parsed.data;
-  }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
