@@ -39,6 +39,11 @@ describe.each(PAGES)("%s", (page) => {
   });
 });
 
+it.each(["agent-host/src", "worker/src"])("architecture.md says what each folder of %s is for", (folder) => {
+  const named = namedPaths(text("docs/architecture.md"));
+  expect(ours(`${folder}/*/`).filter((path) => !named.includes(`${path.replace(/\/$/, "")}/`))).toEqual([]);
+});
+
 /**
  * Words of code, in a line or in a block, that are paths of this repository: below one of its folders, or with the
  * name of a source file. Placeholders (`<home>/…`), absolute paths and addresses are somebody else's.
