@@ -29,6 +29,14 @@ export function newId(prefix: IdPrefix): string {
   return `${prefix}_${stamp}${random}`;
 }
 
+/** When the id was made. */
+export function timeOfId(id: string): number {
+  let time = 0;
+  for (const letter of id.slice(id.indexOf("_") + 1).slice(0, 10))
+    time = time * 32 + ALPHABET.indexOf(letter);
+  return time;
+}
+
 export function idSchema(prefix: IdPrefix) {
   return z
     .string()

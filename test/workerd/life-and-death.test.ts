@@ -1,5 +1,5 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import type { Execution, Problem, Session } from "@sandbar/shared";
+import { type Execution, newId, type Problem, type Session } from "@sandbar/shared";
 import { beforeEach, describe, expect, it } from "vitest";
 import { bindings, Client } from "./client.ts";
 import { type FakeDaemon, onlyHost, outcome, until } from "./fake-daemon.ts";
@@ -96,6 +96,20 @@ describe("creation", () => {
       const object = instance as unknown as { env: Record<string, unknown> };
       object.env = { ...object.env, MAX_SESSIONS_PER_TENANT: "0" };
     });
+  });
+
+  it("that was cut off after its reservation gives the place back, and no living session loses its own", async () => {
+    const fleet = bindings.FLEET.getByName("fleet");
+    const orphans = await Client.of("orphans");
+    const living = await orphans.session();
+    const place = { tenant: "orphans", runtime: "python", image: null, memory_mb: null, host: null } as const;
+    const fresh = newId("ses");
+    await fleet.reserve({ ...place, session: fresh });
+    await fleet.reserve({ ...place, session: `ses_0000000000${fresh.slice(-16)}` });
+    await fleet.prune();
+    const kept = (await fleet.sessionsOn(daemon.host)).filter(({ tenant }) => tenant === "orphans");
+    expect(kept.map(({ session }) => session).toSorted()).toEqual([living.id, fresh].toSorted());
+    await fleet.release(fresh);
   });
 
   it("fills in the host's own default limits", async () => {

@@ -1,8 +1,9 @@
 /** @module The fleet: which hosts there are, and which session has its place on which. One per deployment. */
 import { DurableObject } from "cloudflare:workers";
-import { type Capacity, type Host, type Language, newId } from "@sandbar/shared";
+import { type Capacity, type Host, type Language, newId, timeOfId } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { type Env, maxSessionsPerTenant } from "../env.ts";
+import { sessionObject } from "../rpc.ts";
 import { sha256Hex } from "../tokens.ts";
 import { ENROLLMENT_SCHEMA, Enrollments } from "./enrollments.ts";
 import { type Candidate, place } from "./placement.ts";
@@ -19,6 +20,8 @@ const SCHEMA = [
 ];
 
 const HOST_LIMIT = 10_000;
+/** Between its reservation and its first write no creation takes this long. */
+const ORPHAN_MS = 60_000;
 
 export interface Reservation {
   readonly session: string;
@@ -28,6 +31,11 @@ export interface Reservation {
   readonly memory_mb: number | null;
   /** The only host that will do, because the session's volumes lie there. */
   readonly host: string | null;
+}
+
+interface Reserved {
+  readonly host_id: string;
+  readonly default_limits?: Record<string, number>;
 }
 
 interface HostRow extends Record<string, SqlStorageValue> {
@@ -56,6 +64,8 @@ export interface HostNews {
 export class FleetObject extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #enrollments: Enrollments;
+  /** Sessions that are known to have their reservation. */
+  readonly #claimed = new Set<string>();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -137,20 +147,19 @@ export class FleetObject extends DurableObject<Env> {
       .toArray();
   }
 
-  async reserve(
-    wanted: Reservation,
-  ): Promise<Answer<{ host_id: string; default_limits?: Record<string, number> }>> {
+  async reserve(wanted: Reservation): Promise<Answer<Reserved>> {
     const held = this.#sql
       .exec<{ host: string }>("SELECT host FROM reservations WHERE session = ?", wanted.session)
       .toArray()[0];
-    if (held) return ok(this.#placed(held.host));
+    const hosts = this.#rows().map(toCandidate);
+    if (held) return ok(placedOn(hosts, held.host));
     const limit = maxSessionsPerTenant(this.env);
     const { n } = this.#sql
       .exec<{ n: number }>("SELECT count(*) AS n FROM reservations WHERE tenant = ?", wanted.tenant)
       .one();
     if (limit > 0 && n >= limit)
       return refuse("SESSION_LIMIT", `The tenant has ${n} of ${limit} sessions`, { retry_after_s: 5 });
-    const placement = place(this.#rows().map(toCandidate), wanted);
+    const placement = place(hosts, wanted);
     if ("never" in placement) return refuse("LIMIT_EXCEEDED", placement.reason);
     if ("reason" in placement) return refuse("NO_HOST_AVAILABLE", placement.reason, { retry_after_s: 5 });
     this.#sql.exec(
@@ -160,11 +169,25 @@ export class FleetObject extends DurableObject<Env> {
       placement.host,
       placement.memory_mb,
     );
-    return ok(this.#placed(placement.host));
+    return ok(placedOn(hosts, placement.host));
   }
 
   async release(session: string): Promise<void> {
     this.#sql.exec("DELETE FROM reservations WHERE session = ?", session);
+    this.#claimed.delete(session);
+  }
+
+  /** A creation that was cut off right after its reservation has left nothing else. */
+  async #releaseOrphans(now: number): Promise<void> {
+    const kept = this.#sql
+      .exec<{ session: string; tenant: string }>("SELECT session, tenant FROM reservations")
+      .toArray();
+    for (const { session, tenant } of kept) {
+      if (this.#claimed.has(session) || now - timeOfId(session) < ORPHAN_MS) continue;
+      const found = await sessionObject(this.env, tenant, session).describe();
+      if ("value" in found) this.#claimed.add(session);
+      else if (found.failure.code === "NOT_FOUND") await this.release(session);
+    }
   }
 
   async reservationsByTenant(): Promise<{ tenant: string; sessions: number }[]> {
@@ -176,13 +199,9 @@ export class FleetObject extends DurableObject<Env> {
   }
 
   async prune(): Promise<void> {
-    this.#enrollments.prune(Date.now());
-  }
-
-  #placed(host: string): { host_id: string; default_limits?: Record<string, number> } {
-    const [row] = this.#rows(host);
-    const defaults = row ? parseCapacity(row)?.default_limits : undefined;
-    return defaults ? { host_id: host, default_limits: defaults } : { host_id: host };
+    const now = Date.now();
+    this.#enrollments.prune(now);
+    await this.#releaseOrphans(now);
   }
 
   #rows(id?: string): HostRow[] {
@@ -196,6 +215,11 @@ export class FleetObject extends DurableObject<Env> {
 
 const parseCapacity = (row: HostRow): Capacity | null =>
   row.capacity === null ? null : JSON.parse(row.capacity);
+
+function placedOn(hosts: readonly Candidate[], host: string): Reserved {
+  const defaults = hosts.find(({ id }) => id === host)?.capacity?.default_limits;
+  return defaults ? { host_id: host, default_limits: defaults } : { host_id: host };
+}
 
 function toCandidate(row: HostRow): Candidate {
   return { ...row, cordoned: row.cordoned === 1, capacity: parseCapacity(row) };

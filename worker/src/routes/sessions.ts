@@ -61,15 +61,17 @@ export function sessionRoutes(app: App): void {
       const { tenant } = c.get("caller");
       let session: Session;
       let created = true;
+      const wait = !prefersAsync(c);
       if (request.key === undefined) {
         const id = newId("ses");
-        session = unwrap(await sessionObject(c.env, tenant, id).create({ id, tenant, key: id, request }));
+        const made = await sessionObject(c.env, tenant, id).create({ id, tenant, key: id, request }, wait);
+        session = unwrap(made);
       } else {
         const keys = sessionKeyObject(c.env, tenant, await sha256Hex(request.key));
         ({ session, created } = unwrap(await keys.getOrCreate(tenant, request.key, request)));
       }
       c.header("Location", `/v1/sessions/${session.id}`);
-      if (prefersAsync(c) && session.status === "creating") {
+      if (!wait && session.status === "creating") {
         c.header("Preference-Applied", "respond-async");
         return c.json(session, 202);
       }

@@ -45,7 +45,10 @@ export class Lifecycle {
   readonly #outgoing: Outgoing;
   readonly #signal: Signal;
   readonly #listed = Promise.withResolvers<void>();
+  #isListed = false;
   #alarmAt: number | null = null;
+  #opening: Promise<Refusal | null> | null = null;
+  #dispatched = false;
   #settling: Promise<void> | null = null;
   #driving: Promise<Refusal | null> | null = null;
 
@@ -66,40 +69,79 @@ export class Lifecycle {
 
   /** Resolves once a host has the creation; a refusal leaves no trace of the session. */
   async create(input: NewSession): Promise<Answer<null>> {
-    if (!this.#records.session) {
-      const now = Date.now();
-      const spec = fillSpec(input.request);
-      if (exceeds(JSON.stringify(spec), COMMAND_LIMIT_BYTES))
-        return refuse("PAYLOAD_TOO_LARGE", `The specification exceeds ${COMMAND_LIMIT_BYTES} bytes`);
-      this.#records.create(
-        {
-          ...input,
-          spec,
-          labels: input.request.labels ?? {},
-          state: "creating",
-          step: "reserve",
-          host_id: null,
-          image: null,
-          languages: [],
-          created_at: now,
-          stopping_at: null,
-          ended_at: null,
-          error: null,
-          dirty: false,
-          released: false,
-        },
-        JOURNAL_SCHEMA,
-      );
-      await this.#wakeAt(now + RETRY_MS);
-    }
-    const refusal = await this.#drive();
+    this.#opening ??= this.#open(input).finally(() => {
+      this.#opening = null;
+    });
+    const refusal = (await this.#opening) ?? (await this.#drive());
     if (!refusal) return ok(null);
-    if (this.#records.session?.step === "reserve") {
+    if (this.#records.session?.step === "hold") {
       this.#records.session = null;
       await this.#storage.deleteAlarm();
       await this.#storage.deleteAll();
     }
     return refusal;
+  }
+
+  /** Resolves when a creation that has begun is written down, or was refused. */
+  async opened(): Promise<void> {
+    await this.#opening?.catch(() => {});
+  }
+
+  /** The first write comes after the reservation: the fleet itself takes back what it keeps for a session that never was. */
+  async #open(input: NewSession): Promise<Refusal | null> {
+    if (this.#records.session) return null;
+    const { id, tenant, request } = input;
+    const wanted = fillSpec(request);
+    if (exceeds(JSON.stringify(wanted), COMMAND_LIMIT_BYTES))
+      return refuse("PAYLOAD_TOO_LARGE", `The specification exceeds ${COMMAND_LIMIT_BYTES} bytes`);
+    const pinned = await volumesHost(this.#env, tenant, wanted.volumes);
+    if ("failure" in pinned) return pinned;
+    const reserved = await fleetObject(this.#env).reserve({
+      session: id,
+      tenant,
+      runtime: wanted.runtime,
+      image: wanted.image,
+      memory_mb: request.limits?.memory_mb ?? null,
+      host: pinned.value,
+    });
+    if ("failure" in reserved) return reserved;
+    const { host_id, default_limits } = reserved.value;
+    const spec = fillSpec(request, default_limits);
+    const tooMuch = limitRefusal(spec.limits, hostMaxima(default_limits));
+    if (tooMuch) {
+      await fleetObject(this.#env).release(id);
+      return refuse("LIMIT_EXCEEDED", tooMuch);
+    }
+    const now = Date.now();
+    this.#records.create(
+      {
+        ...input,
+        spec,
+        labels: request.labels ?? {},
+        state: "creating",
+        step: spec.volumes.length ? "hold" : "dispatch",
+        host_id,
+        image: null,
+        languages: [],
+        created_at: now,
+        stopping_at: null,
+        ended_at: null,
+        error: null,
+        dirty: true,
+        released: false,
+      },
+      JOURNAL_SCHEMA,
+    );
+    this.#records.addContext({
+      id: newId("ctx"),
+      name: spec.runtime,
+      language: spec.runtime,
+      created_at: now,
+    });
+    this.#logStatus();
+    this.#alarmAt = now + RETRY_MS;
+    await this.#storage.setAlarm(this.#alarmAt);
+    return null;
   }
 
   /** Takes the creation's next steps, from wherever it was interrupted; many callers share one drive. */
@@ -113,66 +155,32 @@ export class Lifecycle {
   async #takeSteps(): Promise<Refusal | null> {
     let session = this.#records.session;
     if (session?.state !== "creating") return null;
-    if (session.step === "reserve") {
-      const { volumes } = session.spec;
-      const pinned = await volumesHost(this.#env, session.tenant, volumes);
-      if ("failure" in pinned) return pinned;
-      const reserved = await fleetObject(this.#env).reserve({
-        session: session.id,
-        tenant: session.tenant,
-        runtime: session.spec.runtime,
-        image: session.request.image ?? null,
-        memory_mb: session.request.limits?.memory_mb ?? null,
-        host: pinned.value,
-      });
-      if (this.#records.session?.state !== "creating") return null;
-      if ("failure" in reserved) return reserved;
-      const { host_id, default_limits } = reserved.value;
-      const filled = fillSpec(session.request, default_limits);
-      const tooMuch = limitRefusal(filled.limits, hostMaxima(default_limits));
-      if (tooMuch) {
-        await fleetObject(this.#env).release(session.id);
-        return refuse("LIMIT_EXCEEDED", tooMuch);
-      }
-      const held = await holdVolumes(this.#env, session, host_id, volumes);
+    if (session.step === "hold") {
+      const { host_id, spec } = session;
+      const held = await holdVolumes(this.#env, session, host_id, spec.volumes);
       if ("failure" in held) {
         await fleetObject(this.#env).release(session.id);
         return held;
       }
       if (this.#records.session?.state !== "creating") {
-        await letVolumesGo(this.#env, session.id, volumes);
+        await letVolumesGo(this.#env, session.id, spec.volumes);
         return null;
       }
-      session = this.#records.update({
-        host_id,
-        spec: { ...filled, ...held.value },
-        step: "dispatch",
-        dirty: true,
-      });
-      const { spec } = session;
-      this.#records.addContext({
-        id: newId("ctx"),
-        name: spec.runtime,
-        language: spec.runtime,
-        created_at: session.created_at,
-      });
-      this.#logStatus();
+      session = this.#records.update({ spec: { ...spec, ...held.value }, step: "dispatch" });
+    }
+    if (session.step === "dispatch" && !this.#dispatched) {
       // Beside the host's work, not after it: the answer waits for D1 to have the session.
       void this.settle();
-    }
-    if (session.step === "dispatch") {
       const { tenant, spec } = session;
       const sent = await this.#outgoing.send({
         command: { type: "session.create", tenant, context: spec.runtime, spec },
         dedupe: "session.create",
       });
       if (this.#records.session?.state !== "creating") return null;
-      if ("failure" in sent) {
+      if ("failure" in sent)
         this.end("failed", { code: "SESSION_START_FAILED", detail: sent.failure.detail });
-        return null;
-      }
-      this.#records.update({ step: "wait" });
-      void this.settle();
+      // Not written: a host that has the session already only says so again.
+      this.#dispatched = true;
     }
     return null;
   }
@@ -223,10 +231,6 @@ export class Lifecycle {
   async stop(reason: string): Promise<void> {
     const session = this.#records.session!;
     if (hasEnded(session.state)) return;
-    if (session.host_id === null) {
-      this.end("stopped", null);
-      return;
-    }
     if (this.#apply("stop", { stopping_at: Date.now() }))
       this.#executions.endQueued("interrupted", "SESSION_STOPPED", { variables: "lost", files: "lost" });
     await this.#wakeAt(Date.now() + RETRY_MS);
@@ -265,7 +269,8 @@ export class Lifecycle {
     if (!next) return false;
     this.#records.update({ ...patch, state: next, dirty: true });
     this.#logStatus();
-    void this.settle();
+    // D1 hears of that later: lists ask those that it has as being created.
+    if (next !== "ready") void this.settle();
     return true;
   }
 
@@ -308,18 +313,24 @@ export class Lifecycle {
         await letVolumesGo(this.#env, session.id, session.spec.volumes);
         await fleetObject(this.#env).release(session.id);
         this.#records.update({ released: true });
-      } else if (this.#records.unmirrored && session.host_id !== null) {
+      } else if (this.#records.unmirrored) {
         const { executions } = this.#records.activity;
         await mirrorSession(this.#env.DB, session, this.#records.activity);
         this.#records.mirrored(session, executions);
-        this.#listed.resolve();
-      } else return;
+        this.#list();
+        if (this.#records.session?.state === "ready") return;
+      } else return this.#list();
     }
+  }
+
+  #list(): void {
+    this.#isListed = true;
+    this.#listed.resolve();
   }
 
   /** Resolves once lists can show the session, if only as it was a moment ago. */
   get listed(): Promise<void> {
-    void this.settle();
+    if (!this.#isListed) void this.settle();
     return this.#listed.promise;
   }
 

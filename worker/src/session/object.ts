@@ -67,9 +67,11 @@ export class SessionObject extends DurableObject<Env> {
     if (this.#records.session?.state === "ready") ctx.waitUntil(this.#lifecycle.redrive());
   }
 
-  async create(input: NewSession): Promise<Answer<Session>> {
+  /** With `wait`, answers when the creation has ended, one way or the other. */
+  async create(input: NewSession, wait = false): Promise<Answer<Session>> {
     const created = await this.#lifecycle.create(input);
-    return "failure" in created ? created : this.describe();
+    if ("failure" in created) return created;
+    return wait ? this.whenReady() : this.describe();
   }
 
   /** Waits until the creation has ended, one way or the other. */
@@ -89,6 +91,7 @@ export class SessionObject extends DurableObject<Env> {
 
   /** The session if it lives, and which given fields it contradicts; null when the key is free. */
   async match(request: CreateSession): Promise<{ session: Session; conflicts: string[] } | null> {
+    await this.#lifecycle.opened();
     const session = this.#records.session;
     if (!session || hasEnded(session.state) || session.state === "stopping") return null;
     return {

@@ -3,8 +3,8 @@ import type { Context, CreateSession, Failure, Language, Loss, Session, SessionS
 import { BIG_TEXT_SCHEMA, loadText, saveText } from "./big-text.ts";
 import { expiresAt, hasEnded, type LifeState } from "./machine.ts";
 
-/** How far a creation has come: each step is written before it is taken, so that an alarm can take it again. */
-export type CreationStep = "reserve" | "dispatch" | "wait";
+/** What a creation has to do next: written before it is done, so that an alarm can do it again. */
+export type CreationStep = "hold" | "dispatch";
 
 export interface SessionRecord {
   id: string;
@@ -15,7 +15,7 @@ export interface SessionRecord {
   labels: Record<string, string>;
   state: LifeState;
   step: CreationStep;
-  host_id: string | null;
+  host_id: string;
   image: string | null;
   languages: Language[];
   created_at: number;
@@ -56,7 +56,8 @@ const SCHEMA = [
      mirrored_executions INTEGER NOT NULL)`,
   `CREATE TABLE contexts (name TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, language TEXT NOT NULL,
      created_at INTEGER NOT NULL)`,
-  "CREATE TABLE log (position INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, json TEXT NOT NULL)",
+  // The newest entry is never deleted, so no position is given twice.
+  "CREATE TABLE log (position INTEGER PRIMARY KEY, event TEXT NOT NULL, json TEXT NOT NULL)",
   BIG_TEXT_SCHEMA,
 ];
 
@@ -89,7 +90,7 @@ export class Records {
   }
 
   create(session: SessionRecord, moreSchema: readonly string[]): void {
-    for (const statement of [...SCHEMA, ...moreSchema]) this.#sql.exec(statement);
+    this.#sql.exec([...SCHEMA, ...moreSchema].join(";\n"));
     this.session = session;
     this.#sql.exec(
       "INSERT INTO session VALUES (1, ?)",
@@ -139,10 +140,15 @@ export class Records {
   }
 
   mirrored(of: SessionRecord, executions: number): void {
-    this.#mirroredExecutions = executions;
-    this.#sql.exec("UPDATE activity SET mirrored_executions = ?", executions);
+    if (this.#mirroredExecutions !== executions) {
+      this.#mirroredExecutions = executions;
+      this.#sql.exec("UPDATE activity SET mirrored_executions = ?", executions);
+    }
     // Only if nothing changed while D1 was being written.
-    if (this.session === of && of.dirty) this.update({ dirty: false });
+    if (this.session !== of || !of.dirty) return;
+    // One that is being created is written again before long; should it be forgotten, D1 hears the same twice.
+    if (of.state === "creating") this.session = { ...of, dirty: false };
+    else this.update({ dirty: false });
   }
 
   contexts(): ContextRow[] {
@@ -168,8 +174,15 @@ export class Records {
   }
 
   log(event: LogEntry["event"], data: unknown): void {
-    this.#sql.exec("INSERT INTO log (event, json) VALUES (?, ?)", event, JSON.stringify(data));
-    this.#sql.exec("DELETE FROM log WHERE position <= (SELECT max(position) FROM log) - ?", LOG_LIMIT);
+    const json = JSON.stringify(data);
+    const { position } = this.#sql
+      .exec<{ position: number }>(
+        "INSERT INTO log (event, json) VALUES (?, ?) RETURNING position",
+        event,
+        json,
+      )
+      .one();
+    if (position > LOG_LIMIT) this.#sql.exec("DELETE FROM log WHERE position <= ?", position - LOG_LIMIT);
   }
 
   /** False when the very same has been said before: what is stated may be stated again. */
