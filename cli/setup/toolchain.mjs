@@ -1,4 +1,4 @@
-// Runs one of the repository's commands on a machine that has nothing but Node 18+ and npm: makes sure of Node 24,
+// Runs one of the repository's commands on a machine that has nothing but Node 20+ and npm: makes sure of Node 24,
 // pnpm and the dependencies, all inside the repository, then hands over. Plain JavaScript, because it runs before
 // any of them is there.
 import { spawn } from "node:child_process";
@@ -26,6 +26,7 @@ const words = {
   bench: { about: "measure, side by side with the alternatives", command: [...node, "bench/run.ts"] },
   lint: { about: "check style", command: ["biome", "check", "."] },
   typecheck: { about: "check types", command: ["tsc", "-b"] },
+  pack: { about: "write installable packages to dist/", command: [...node, "cli/setup/pack.ts"] },
   deploy: { about: "deploy the Worker to Cloudflare", command: [...node, "worker/deploy/deploy.ts"] },
   exec: { about: "run the given command with this toolchain", command: [] },
   "setup-only": { about: "stop after the set-up", command: undefined },
