@@ -105,7 +105,7 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
   });
 
   const calls = new HostCalls({
-    session: (id) => sessions.get(id),
+    session: (id) => sessions.get(id)?.access,
     ofSession: {
       ...files.calls,
       ...exports.calls,
@@ -127,7 +127,17 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
   });
 
   return {
-    ...{ config, engine, journal, log, link, capacity, sessions, pool, removals },
-    ...{ exports, datasetCache, datasetJournal },
+    config,
+    engine,
+    journal,
+    log,
+    link,
+    capacity,
+    sessions,
+    pool,
+    removals,
+    exports,
+    datasetCache,
+    datasetJournal,
   };
 }

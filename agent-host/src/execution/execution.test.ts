@@ -40,7 +40,7 @@ describe("an outcome whose events are wanted again", () => {
       storage: "TMPFS",
       linked: true,
       toGuest: (message: DaemonMessage) => toGuest.push(message) > 0,
-      call: () => guestAnswers.promise,
+      ping: () => guestAnswers.promise,
       window: { full: false, move: (chars: number) => (onItsWay += chars) },
       toServer: (text: string) => reports.push(JSON.parse(text)) > 0,
       onFinished: () => {},

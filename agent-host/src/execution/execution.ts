@@ -43,7 +43,8 @@ export interface ExecutionHost {
   readonly journal: Journal;
   readonly storage: SessionSpec["storage"];
   toGuest(message: DaemonMessage): boolean;
-  call(method: string, params: Record<string, unknown>): Promise<unknown>;
+  /** Resolves when the guest has said all that it was asked for before. */
+  ping(): Promise<unknown>;
   toServer(text: string): boolean;
   readonly linked: boolean;
   readonly window: Pick<ReportWindow, "move" | "full">;
@@ -315,7 +316,7 @@ export class Execution {
     const replay = Symbol();
     this.#lastReplay = replay;
     try {
-      await this.#host.call("ping", {});
+      await this.#host.ping();
     } catch {
       // It has gone, and says what it knows when it dials again.
       return;

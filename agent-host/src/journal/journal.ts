@@ -35,6 +35,11 @@ export interface SessionRow {
   report: SessionReport;
 }
 
+/** Nothing of it runs any more, and nothing will. */
+export function hasEnded({ state }: Pick<SessionRow, "state">): boolean {
+  return state === "failed" || state === "died" || state === "stopped";
+}
+
 /** A box of the warm pool; its row goes in the transaction that gives the box to a session. */
 export interface PoolRow {
   box: string;

@@ -13,15 +13,15 @@ import {
   type SessionMethod,
 } from "@sandbar/shared";
 import { Once } from "../io/once.ts";
-import type { Session } from "./session.ts";
+import type { SessionAccess } from "./session-access.ts";
 
 type CallFrame = Extract<ServerFrame, { t: "call" }>;
 type Handler = (...asked: unknown[]) => Promise<unknown>;
 
 export interface HostCallsOptions {
   /** By its id, if this host has it. */
-  readonly session: (id: string) => Session | undefined;
-  readonly ofSession: CallHandlers<SessionMethod, [session: Session]>;
+  readonly session: (id: string) => SessionAccess | undefined;
+  readonly ofSession: CallHandlers<SessionMethod, [session: SessionAccess]>;
   readonly ofHost: CallHandlers<MethodsOf<"volumes">, []>;
   readonly send: (frame: HostFrame) => void;
 }

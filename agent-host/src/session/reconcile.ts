@@ -11,7 +11,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Removals } from "../engine/removals.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
-import type { ExecutionRow, Journal } from "../journal/journal.ts";
+import { type ExecutionRow, hasEnded, type Journal } from "../journal/journal.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -40,7 +40,7 @@ export async function adoptSessions({
   for (const row of journal.sessions()) {
     const own = executions.get(row.id) ?? [];
     executions.delete(row.id);
-    const gone = row.state === "failed" || row.state === "died" || row.state === "stopped";
+    const gone = hasEnded(row);
     const session = sessions.restore(row, gone ? [] : own);
     if (gone) settleAll(sessions, own);
     else if (row.state === "stopping") {

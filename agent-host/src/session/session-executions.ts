@@ -13,7 +13,7 @@ export interface ExecutionsHost {
   readonly journal: Journal;
   readonly settled: SettledOutcomes;
   /** Whether a guest is there and the session is ready for code. */
-  readonly open: boolean;
+  isOpen(): boolean;
   /** What must be in the session before code runs; null when there is nothing to wait for. */
   beforeExecution(): Promise<void> | null;
   openContext(context: string, language: string): void;
@@ -91,7 +91,7 @@ export class SessionExecutions {
 
   /** Gives each free context its next execution, after the context commands that came before. */
   pump(): void {
-    if (!this.#host.open) return;
+    if (!this.#host.isOpen()) return;
     if (this.#commandsWait) this.#contextCommands();
     const busy = new Set<string>();
     for (const execution of this.#executions.values()) {

@@ -33,10 +33,16 @@ export class SessionGuest {
   #hello: GuestHello | null = null;
   #away: NodeJS.Timeout | null = null;
   #paused = false;
+  #adopted = false;
 
   constructor(callTimeoutMs: number, listener: SessionGuestListener) {
     this.#listener = listener;
     this.#calls = new GuestCalls((message) => this.send(message), callTimeoutMs);
+  }
+
+  /** An earlier daemon made its box. */
+  get adopted(): boolean {
+    return this.#adopted;
   }
 
   /** What it said when it dialled; null while it is away. */
@@ -67,6 +73,7 @@ export class SessionGuest {
   /** The box of an earlier daemon. */
   async adopt(box: Box, sandbox: string): Promise<void> {
     this.#box = box;
+    this.#adopted = true;
     this.#wait();
     await box.adopt(sandbox, true);
   }

@@ -2,9 +2,9 @@
 import { CONTEXT_LIMIT, type Loss, type Lost, type SessionReport } from "@sandbar/shared";
 import type { Upward } from "../control-plane/link.ts";
 import { lossReason } from "../execution/outcome.ts";
-import type { Journal, SessionRow } from "../journal/journal.ts";
+import { hasEnded, type Journal, type SessionRow } from "../journal/journal.ts";
 
-export interface SessionReportsContext {
+export interface SessionReportsOptions {
   readonly row: SessionRow;
   readonly journal: Journal;
   readonly link: Upward;
@@ -12,23 +12,22 @@ export interface SessionReportsContext {
 }
 
 export class SessionReports {
-  readonly #context: SessionReportsContext;
+  readonly #options: SessionReportsOptions;
   readonly #steps: [string, number][] = [];
   /** By context: said to whoever listens, again and again, until an execution says it. */
   readonly #losses = new Map<string, Loss>();
   #told = false;
 
-  constructor(context: SessionReportsContext) {
-    this.#context = context;
+  constructor(options: SessionReportsOptions) {
+    this.#options = options;
   }
 
   get terminal(): boolean {
-    const { state } = this.#context.row;
-    return state === "failed" || state === "died" || state === "stopped";
+    return hasEnded(this.#options.row);
   }
 
   set(report: SessionReport): void {
-    const { row, journal, onState } = this.#context;
+    const { row, journal, onState } = this.#options;
     // A stop that was journaled meanwhile is not to be forgotten by a restart.
     if (row.state === "stopping" && report.state !== "stopped") return;
     row.state = report.state;
@@ -39,7 +38,7 @@ export class SessionReports {
   }
 
   tell(): void {
-    const { row, link } = this.#context;
+    const { row, link } = this.#options;
     this.#told = link.send({ t: "session", session: row.id, report: this.#report });
   }
 
@@ -60,14 +59,14 @@ export class SessionReports {
   }
 
   get #report(): SessionReport {
-    const { report } = this.#context.row;
+    const { report } = this.#options.row;
     if (report.state !== "ready" || this.#losses.size === 0) return report;
     return { ...report, lost: [...this.#losses.values()] };
   }
 
   /** Its state goes out with the `hello` that is about to be sent. */
   inventory(brief: boolean): { session: string; report: SessionReport } {
-    const { row } = this.#context;
+    const { row } = this.#options;
     this.#told = !brief && !this.terminal;
     return { session: row.id, report: brief ? { state: "creating" } : this.#report };
   }
@@ -77,7 +76,7 @@ export class SessionReports {
   }
 
   progress(step: string, detail: string): void {
-    const { row, link } = this.#context;
+    const { row, link } = this.#options;
     this.#steps.push([step, performance.now()]);
     link.send({ t: "progress", session: row.id, step, detail });
   }

@@ -3,14 +3,15 @@
  *
  * @module
  */
-import { type GuestMessage, SandbarError } from "@sandbar/shared";
+import { type Failure, failureOf, type GuestMessage, SandbarError } from "@sandbar/shared";
 import type { Box } from "../engine/box.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GuestHello } from "../guest/guest-channel.ts";
+import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
-import type { SessionRow } from "../journal/journal.ts";
+import type { Journal, SessionRow } from "../journal/journal.ts";
 import type { PooledBox } from "../pool/pooled-box.ts";
 import { checkLimits } from "./limit-check.ts";
-import type { SessionContext } from "./session-context.ts";
 import type { SessionGuest } from "./session-guest.ts";
 import type { SessionReports } from "./session-reports.ts";
 
@@ -20,14 +21,16 @@ const ENTER_MS = 10_000;
 
 export interface SessionStartOptions {
   readonly row: SessionRow;
-  readonly context: SessionContext;
+  readonly config: Pick<Config, "maxima" | "startTimeoutMs">;
+  readonly journal: Pick<Journal, "saveSession">;
+  readonly engine: Pick<Engine, "imageOf" | "remove">;
   readonly guest: SessionGuest;
   readonly reports: SessionReports;
-  /** Aborted when the session is to stop. */
-  readonly signal: AbortSignal;
   readonly log: Log;
   makeBox(): Box;
   openContext(context: string, language: string): void;
+  onReady(started: Started): void;
+  onFailed(failure: Failure): Promise<void>;
 }
 
 export interface Started {
@@ -39,8 +42,10 @@ export interface Started {
 
 export class SessionStart {
   readonly #options: SessionStartOptions;
+  readonly #abort = new AbortController();
   /** Set while the box is on its way to its first ready kernel. */
   #ready: PromiseWithResolvers<GuestHello> | null = null;
+  #settled: Promise<void> = Promise.resolve();
 
   constructor(options: SessionStartOptions) {
     this.#options = options;
@@ -50,10 +55,50 @@ export class SessionStart {
     return this.#ready !== null;
   }
 
-  async run(pooled: PooledBox | null): Promise<Started> {
-    const { row, context } = this.#options;
-    checkLimits(context.config, row.spec);
-    const image = context.engine.imageOf(row.spec);
+  /** Resolves when it is ready, has failed or was aborted; at once for a session that an earlier daemon has started. */
+  get settled(): Promise<void> {
+    return this.#settled;
+  }
+
+  /** In a box of the pool, which is this session's from now on, or in one made for it. */
+  create(pooled: PooledBox | null): void {
+    const { guest } = this.#options;
+    if (pooled) guest.livesIn(pooled.box);
+    this.#begin(() => this.#run(pooled));
+  }
+
+  /** An earlier daemon began; no code has run in it yet, so the clean way is from the start. */
+  recreate(leftovers: readonly string[]): void {
+    const { engine, makeBox } = this.#options;
+    // What is cleared away here is not a death that concerns the new box.
+    this.#saveSandbox(null);
+    this.#begin(async () => {
+      for (const sandbox of leftovers) await engine.remove(sandbox);
+      await makeBox().destroy();
+      return this.#run(null);
+    });
+  }
+
+  /** The session is to stop. */
+  abort(reason: Error): void {
+    this.#abort.abort(reason);
+  }
+
+  #begin(work: () => Promise<Started>): void {
+    const { log, onReady, onFailed } = this.#options;
+    this.#settled = work()
+      .then(onReady)
+      .catch(async (error) => {
+        if (this.#abort.signal.aborted) return;
+        log.warn({ err: error }, "session could not be started");
+        await onFailed(failureOf(error, "SESSION_START_FAILED"));
+      });
+  }
+
+  async #run(pooled: PooledBox | null): Promise<Started> {
+    const { row, config, engine } = this.#options;
+    checkLimits(config, row.spec);
+    const image = engine.imageOf(row.spec);
     try {
       return (pooled && (await this.#claim(pooled, image))) ?? (await this.#make(image));
     } finally {
@@ -62,7 +107,8 @@ export class SessionStart {
   }
 
   async #make(image: string): Promise<Started> {
-    const { context, guest, reports, signal, log, makeBox } = this.#options;
+    const { config, guest, reports, log, makeBox } = this.#options;
+    const { signal } = this.#abort;
     const box = makeBox();
     guest.livesIn(box);
     this.#ready = this.#awaitReady();
@@ -71,7 +117,7 @@ export class SessionStart {
       step: (name, detail) => reports.progress(name, detail),
       onSandbox: (sandbox) => this.#saveSandbox(sandbox),
     });
-    const timer = setTimeout(() => this.#ready?.reject(this.#tooSlow()), context.config.startTimeoutMs);
+    const timer = setTimeout(() => this.#ready?.reject(this.#tooSlow()), config.startTimeoutMs);
     const hello = await this.#ready.promise.finally(() => clearTimeout(timer));
     signal.throwIfAborted();
     log.info({ image, ms: reports.stepTimes() }, "session ready");
@@ -80,7 +126,8 @@ export class SessionStart {
 
   /** The journal says already that the box is ours; null when it turns out to be of no use. */
   async #claim(pooled: PooledBox, image: string): Promise<Started | null> {
-    const { row, guest, signal, log } = this.#options;
+    const { row, guest, log } = this.#options;
+    const { signal } = this.#abort;
     const began = performance.now();
     this.#ready = this.#awaitReady();
     guest.takeOver(pooled);
@@ -148,7 +195,7 @@ export class SessionStart {
   }
 
   #awaitReady(): PromiseWithResolvers<GuestHello> {
-    const { signal } = this.#options;
+    const { signal } = this.#abort;
     const ready = Promise.withResolvers<GuestHello>();
     // It may be rejected before anybody waits for it.
     ready.promise.catch(() => {});
@@ -157,16 +204,16 @@ export class SessionStart {
   }
 
   #tooSlow(): SandbarError {
-    const { row, context, guest } = this.#options;
+    const { row, config, guest } = this.#options;
     const what = guest.hello ? `the ${row.spec.runtime} kernel was not ready` : "the guest did not answer";
-    const seconds = context.config.startTimeoutMs / 1000;
+    const seconds = config.startTimeoutMs / 1000;
     return new SandbarError("SESSION_START_FAILED", `${what} within ${seconds} s`);
   }
 
   #saveSandbox(sandbox: string | null): void {
-    const { row, context } = this.#options;
+    const { row, journal } = this.#options;
     row.sandbox = sandbox;
-    context.journal.saveSession(row);
+    journal.saveSession(row);
   }
 
   async #name(box: Box): Promise<void> {

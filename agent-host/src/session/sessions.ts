@@ -8,20 +8,25 @@ import { randomBytes } from "node:crypto";
 import { type Command, newId, SandbarError, type ServerFrame, type SessionReport } from "@sandbar/shared";
 import { outcomeOfBoxDeath } from "../execution/outcome.ts";
 import type { ExecutionRow, Run, SessionRow } from "../journal/journal.ts";
+import type { Pool } from "../pool/pool.ts";
 import { Session } from "./session.ts";
-import type { SessionContext } from "./session-context.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 /** Ids become folder names. */
 const SAFE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 type Create = Extract<Command, { type: "session.create" }>;
 
+export interface SessionsParts extends SessionParts {
+  readonly pool: Pool;
+}
+
 export class Sessions {
-  readonly #context: SessionContext;
+  readonly #parts: SessionsParts;
   readonly #sessions = new Map<string, Session>();
 
-  constructor(context: SessionContext) {
-    this.#context = context;
+  constructor(parts: SessionsParts) {
+    this.#parts = parts;
   }
 
   all(): Session[] {
@@ -42,7 +47,7 @@ export class Sessions {
 
   /** A session that an earlier daemon left in the journal. */
   restore(row: SessionRow, executions: ExecutionRow[]): Session {
-    const session = new Session(row, this.#context, executions);
+    const session = new Session(row, this.#parts, executions);
     this.#sessions.set(row.id, session);
     return session;
   }
@@ -50,7 +55,7 @@ export class Sessions {
   /** Journals the command; what it sets in motion is not waited for. */
   accept(n: number, id: string, command: Command): void {
     let act: () => void = () => {};
-    this.#context.journal.accept(n, () => {
+    this.#parts.journal.accept(n, () => {
       act = this.#record(n, id, command);
     });
     act();
@@ -58,11 +63,11 @@ export class Sessions {
 
   /** A command that this version cannot read must not hold up all that come after it. */
   skip(n: number): void {
-    this.#context.journal.accept(n, () => {});
+    this.#parts.journal.accept(n, () => {});
   }
 
   #record(n: number, id: string, command: Command): () => void {
-    const { journal } = this.#context;
+    const { journal } = this.#parts;
     const session = this.#sessions.get(id);
     switch (command.type) {
       case "session.create":
@@ -105,15 +110,15 @@ export class Sessions {
       row.report = { state: "failed", failure: refusal.failure };
     }
     // The box is bound to the session in this one transaction, before anything of the session reaches it.
-    const pooled = refusal ? null : this.#context.pool.take(command.context, command.spec);
+    const pooled = refusal ? null : this.#parts.pool.take(command.context, command.spec);
     if (pooled) {
       row.box = pooled.row.box;
       row.sandbox = pooled.row.sandbox;
       row.token = pooled.row.token;
     }
-    this.#context.journal.addSession(row);
+    this.#parts.journal.addSession(row);
     return () => {
-      const session = new Session(row, this.#context);
+      const session = new Session(row, this.#parts);
       this.#sessions.set(id, session);
       if (refusal) session.tell();
       else session.create(pooled);
@@ -123,16 +128,16 @@ export class Sessions {
   #refusal(id: string): SandbarError | null {
     if (!SAFE_ID.test(id))
       return new SandbarError("SESSION_START_FAILED", "the session's id cannot be a folder's name");
-    if (this.live >= this.#context.config.maxSessions)
+    if (this.live >= this.#parts.config.maxSessions)
       return new SandbarError(
         "NO_HOST_AVAILABLE",
-        `this host has its ${this.#context.config.maxSessions} sessions`,
+        `this host has its ${this.#parts.config.maxSessions} sessions`,
       );
     return null;
   }
 
   #recordRun(n: number, id: string, session: Session | undefined, command: Run): () => void {
-    const { journal } = this.#context;
+    const { journal } = this.#parts;
     if (!journal.addExecution(n, id, command)) return () => {};
     const row: ExecutionRow = {
       id: command.execution,
@@ -152,9 +157,9 @@ export class Sessions {
 
   /** For an execution whose sandbox is gone: its outcome is only reported. */
   settleWithoutBox(row: ExecutionRow, reason: string, stopped: boolean): void {
-    const { journal, settled } = this.#context;
+    const { journal, settled } = this.#parts;
     if (!row.outcome) {
-      const storage = this.#sessions.get(row.session)?.storage ?? "TMPFS";
+      const storage = this.#sessions.get(row.session)?.row.spec.storage ?? "TMPFS";
       row.outcome = outcomeOfBoxDeath(reason, {
         asked: stopped ? "stop" : row.asked,
         killed: row.killed,
@@ -175,25 +180,25 @@ export class Sessions {
 
   onWelcome(): void {
     // Outcomes first: what a stopped session leaves behind must be known before its end is.
-    this.#context.settled.onWelcome();
+    this.#parts.settled.onWelcome();
     for (const session of this.#sessions.values()) session.onWelcome();
   }
 
   onAck({ session, execution, seq, final }: Extract<ServerFrame, { t: "ack" }>): void {
     if (!this.#sessions.get(session)?.executions.onAck(execution, seq, final))
-      this.#context.settled.onAck(execution, final);
+      this.#parts.settled.onAck(execution, final);
   }
 
   onResend({ session, execution, seq }: Extract<ServerFrame, { t: "resend" }>): void {
     if (!this.#sessions.get(session)?.executions.onResend(execution, seq))
-      this.#context.settled.onResend(execution);
+      this.#parts.settled.onResend(execution);
   }
 
   onSessionAck({ session: id, state }: Extract<ServerFrame, { t: "session.ack" }>): void {
     const session = this.#sessions.get(id);
     if (!session?.terminal || session.row.state !== state) return;
     this.#sessions.delete(id);
-    this.#context.journal.forgetSession(id);
+    this.#parts.journal.forgetSession(id);
   }
 
   onSandboxDeath(sandbox: string): void {
@@ -209,15 +214,15 @@ export class Sessions {
 
   async #confirmDeath(session: Session, sandbox: string): Promise<void> {
     try {
-      const reason = await this.#context.engine.deathOf(sandbox);
+      const reason = await this.#parts.engine.deathOf(sandbox);
       // Meanwhile it may have got another one.
       if (reason && session.sandbox === sandbox) session.died(reason);
     } catch (error) {
-      this.#context.log.warn({ err: error, sandbox }, "could not look at a sandbox");
+      this.#parts.log.warn({ err: error, sandbox }, "could not look at a sandbox");
     }
   }
 
   #send(id: string, report: SessionReport): void {
-    this.#context.link.send({ t: "session", session: id, report });
+    this.#parts.link.send({ t: "session", session: id, report });
   }
 }

@@ -1,4 +1,4 @@
-/** @module The parts of the daemon that sessions are made of. */
+/** @module The parts of the daemon that every session of this host shares. */
 import type { ArtifactIngest } from "../artifacts/artifact-ingest.ts";
 import type { Upward } from "../control-plane/link.ts";
 import type { Datasets } from "../datasets/datasets.ts";
@@ -9,9 +9,8 @@ import type { SettledOutcomes } from "../execution/settled-outcomes.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { Pool } from "../pool/pool.ts";
 
-export interface SessionContext {
+export interface SessionParts {
   readonly config: Config;
   readonly journal: Journal;
   readonly engine: Engine;
@@ -20,7 +19,6 @@ export interface SessionContext {
   readonly windows: ReportWindows;
   readonly artifacts: ArtifactIngest;
   readonly datasets: Datasets;
-  readonly pool: Pool;
   readonly removals: Removals;
   readonly log: Log;
 }

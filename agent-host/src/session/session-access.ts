@@ -1,0 +1,50 @@
+/** @module What others may reach in a session: its guest's answers, and the connections that the guest dials for them. */
+import type { GuestAnswer, GuestMethod } from "@sandbar/shared";
+import type { IngestSession } from "../artifacts/artifact-ingest.ts";
+import type { DatasetSession } from "../datasets/datasets.ts";
+import type { TransferSockets } from "../guest/transfer-sockets.ts";
+import { hasEnded, type SessionRow } from "../journal/journal.ts";
+import type { ProcessGuest } from "../processes/process-calls.ts";
+import type { SessionGuest } from "./session-guest.ts";
+
+export class SessionAccess implements IngestSession, DatasetSession, ProcessGuest {
+  readonly row: SessionRow;
+  readonly #guest: SessionGuest;
+
+  constructor(row: SessionRow, guest: SessionGuest) {
+    this.row = row;
+    this.#guest = guest;
+  }
+
+  get terminal(): boolean {
+    return hasEnded(this.row);
+  }
+
+  get env(): Record<string, string> {
+    return this.row.spec.env;
+  }
+
+  get idleMs(): number {
+    return this.row.spec.idle_ttl_s * 1000;
+  }
+
+  get transfers(): TransferSockets {
+    return this.#guest.channel.transfers;
+  }
+
+  get tunnels(): TransferSockets {
+    return this.#guest.channel.tunnels;
+  }
+
+  get artifactTransfers(): TransferSockets {
+    return this.#guest.channel.artifacts;
+  }
+
+  call<M extends GuestMethod>(
+    method: M,
+    params: Record<string, unknown>,
+    timeoutMs?: number,
+  ): Promise<GuestAnswer<M>> {
+    return this.#guest.call(method, params, timeoutMs);
+  }
+}
