@@ -3,23 +3,20 @@
 import os
 import signal
 
-import command_calls  # noqa: F401
-import entering  # noqa: F401
-import file_calls
-import languages
-import limits
-import oom
-import processes
-import system
-from calls import Calls
-from commands import Commands
-from contexts import Context
-from fork_parent import ForkParent
-from journal import Journal
-from link import Link
-from loop import Loop
-from processes import Reaper
-from wire_json import dumps, encode
+from guest import limits
+from guest.calls.calls import Calls
+from guest.calls.file_calls import FileCalls
+from guest.calls.methods import methods
+from guest.executions.journal import Journal
+from guest.io.link import Link
+from guest.io.loop import Loop
+from guest.io.wire_json import dumps, encode
+from guest.kernels import languages
+from guest.kernels.context import Context
+from guest.kernels.fork_parent import ForkParent
+from guest.processes.processes import Processes
+from guest.system import oom, pid_one, process_tree
+from guest.system.reaper import Reaper
 
 PROTOCOL_VERSION = 1
 SIGNALS = [signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
@@ -34,13 +31,12 @@ class Guest:
         self.link = Link(self.loop, socket_path, self._hello, self._on_welcome, self._on_message)
         self.journal = Journal(self.link.send, self.link.send_soon, self._release_all)
         self.contexts = {}
-        self.commands = Commands(self)
+        self.processes = Processes(self)
         self.fork_parent = ForkParent(self.loop, self.reaper, self._idle, self._rank_victims)
-        self._calls = Calls(self)
         self._token = None
-        file_calls.register(self.loop, socket_path, lambda: self._token)
+        self._calls = Calls(self, methods(FileCalls(self.loop, socket_path, lambda: self._token)))
         self._languages = languages.available()
-        self._signals = system.signal_descriptor(SIGNALS)
+        self._signals = pid_one.signal_descriptor(SIGNALS)
         self._handlers = {
             "run": self._run,
             "ack": self._ack,
@@ -72,14 +68,14 @@ class Guest:
     def owned(self) -> "dict[str, set[int]]":
         """Tags, and sessions of processes, of everything that runs: whoever ends one must not take another's for its own."""
         owned = {context.tag: context.sessions for context in self.contexts.values()}
-        owned.update(self.commands.owned())
+        owned.update(self.processes.owned())
         owned.update(self.fork_parent.owned())
         return owned
 
     def rank_victim(self, pid: int, looks: int = 100) -> None:
         """Whom the OOM killer takes first; never us."""
         score = oom.FIRST if self.fork_parent.is_it(pid) else oom.kernel_score(self.fork_parent.alive)
-        if not processes.set_oom_score(pid, score) and looks > 0:
+        if not oom.set_score(pid, score) and looks > 0:
             self.loop.after(0.02, lambda: self.rank_victim(pid, looks - 1))
 
     def context_gone(self, context: Context) -> None:
@@ -194,7 +190,7 @@ class Guest:
     # Signals
 
     def _on_signal(self, _events: int) -> None:
-        for number, sender in system.read_signals(self._signals):
+        for number, sender in pid_one.read_signals(self._signals):
             if number == signal.SIGCHLD:
                 self.reaper.reap()
             # Code in the sandbox may signal PID 1 too; only the outside world, which has no pid here, may end it.
@@ -202,5 +198,5 @@ class Guest:
                 self._shutdown()
 
     def _shutdown(self) -> None:
-        processes.kill_everything(set().union(*self.owned().values()))
+        process_tree.kill_everything(set().union(*self.owned().values()))
         self.loop.stop()

@@ -12,11 +12,10 @@ import tarfile
 import tempfile
 import time
 
-sys.path.insert(0, "/opt/sandbar/guest")
+sys.path.insert(0, "/opt/sandbar")
 
-import archives  # noqa: E402
-import paths  # noqa: E402
-from calls import CallError  # noqa: E402
+from guest.files import archives, paths  # noqa: E402
+from guest.io.call_error import CallError  # noqa: E402
 
 seed, seconds = int(sys.argv[1]), float(sys.argv[2])
 rng = random.Random(seed)

@@ -1,0 +1,1 @@
+"""PID 1 of a sandbox, in rooms: limits, io, system, executions, files, artifacts, wires, kernels, processes, tunnels, calls."""
