@@ -21,7 +21,7 @@ import {
 import { type Answer, ok, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
 import { fleetObject, isTransient, sessionObject } from "../rpc.ts";
-import type { Envelope } from "../session/outgoing.ts";
+import type { Envelope } from "../session/envelope.ts";
 import { newSecret } from "../tokens.ts";
 import { Calls } from "./calls.ts";
 import { provesHost } from "./handshake.ts";

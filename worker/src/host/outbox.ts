@@ -8,7 +8,7 @@
  * @module
  */
 import type { Command } from "@sandbar/shared";
-import type { Envelope } from "../session/outgoing.ts";
+import type { Envelope } from "../session/envelope.ts";
 
 export const OUTBOX_SCHEMA = [
   `CREATE TABLE outbox (n INTEGER PRIMARY KEY, session TEXT NOT NULL, dedupe TEXT NOT NULL, command TEXT NOT NULL,

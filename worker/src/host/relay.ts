@@ -2,8 +2,8 @@
 import type { HostFrame, ServerFrame, SessionReport } from "@sandbar/shared";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
+import type { Envelope } from "../session/envelope.ts";
 import type { ReportAnswer } from "../session/executions.ts";
-import type { Envelope } from "../session/outgoing.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Placed } from "./placed.ts";
 

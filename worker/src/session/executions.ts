@@ -1,6 +1,5 @@
 /** @module The executions of one session: accepting, queueing, reporting, ending. */
 import {
-  type Command,
   type CreateExecution,
   type ErrorCode,
   type Execution,
@@ -10,12 +9,15 @@ import {
   type Survival,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
+import type { Alarm } from "./alarm.ts";
 import { resolveContext } from "./contexts.ts";
 import { continueLog } from "./continuation.ts";
+import { type Envelope, runEnvelope } from "./envelope.ts";
 import { finishedExecution, openExecution, ownOutcome } from "./execution-record.ts";
+import type { GivenRuns } from "./given-runs.ts";
 import type { ExecutionRow, Journal } from "./journal.ts";
 import { refusalToRun } from "./machine.ts";
-import type { Envelope, Outgoing } from "./outgoing.ts";
+import type { Outgoing } from "./outgoing.ts";
 import type { Records, SessionRecord } from "./record.ts";
 import type { Signal } from "./signal.ts";
 
@@ -38,24 +40,31 @@ export interface Submission {
 /** `next` is the run that the report made room for. */
 export type ReportAnswer = { ack: number; final: boolean; next?: Envelope } | { resend: number };
 
+export interface ExecutionsParts {
+  readonly records: Records;
+  readonly journal: Journal;
+  readonly runs: GivenRuns;
+  readonly outgoing: Outgoing;
+  readonly signal: Signal;
+  readonly alarm: Alarm;
+}
+
 export class Executions {
   readonly #records: Records;
   readonly #journal: Journal;
+  readonly #runs: GivenRuns;
   readonly #outgoing: Outgoing;
   readonly #signal: Signal;
-  /** Submissions whose host has not taken them yet: a second caller must hear the same answer. */
-  readonly #accepting = new Map<string, Promise<Answer<string>>>();
+  readonly #alarm: Alarm;
   #sincePrune = 0;
-  /** Has `redrive` called before long. */
-  redriveSoon: () => Promise<void> = async () => {};
 
-  constructor(records: Records, journal: Journal, outgoing: Outgoing, signal: Signal) {
-    this.#records = records;
-    this.#journal = journal;
-    this.#outgoing = outgoing;
-    this.#signal = signal;
-    outgoing.silentRuns = () => this.#silent();
-    outgoing.accepted = () => Promise.allSettled(this.#accepting.values());
+  constructor(parts: ExecutionsParts) {
+    this.#records = parts.records;
+    this.#journal = parts.journal;
+    this.#runs = parts.runs;
+    this.#outgoing = parts.outgoing;
+    this.#signal = parts.signal;
+    this.#alarm = parts.alarm;
   }
 
   /**
@@ -66,7 +75,7 @@ export class Executions {
     const { execution: id, idempotency_key, digest } = submission;
     const prepared = this.#prepare(session, submission);
     if ("value" in prepared) {
-      const { context, fresh, command, row } = prepared.value;
+      const { context, fresh, run, row } = prepared.value;
       const inserted =
         waiting && row.state === "queued" && idempotency_key === null
           ? this.#journal.hold(row, submission.request)
@@ -74,9 +83,7 @@ export class Executions {
       if (inserted) {
         if (fresh) this.#records.addContext(context);
         this.#records.use(row.queued_at);
-        const accepting = this.#handOver(id, row.state === "sent" ? command : null);
-        this.#accepting.set(id, accepting);
-        return accepting.finally(() => this.#accepting.delete(id));
+        return this.#runs.accept(id, this.#handOver(id, row.state === "sent" ? run : null));
       }
     }
     // What was accepted before is answered whatever the session's state is now.
@@ -84,7 +91,7 @@ export class Executions {
       this.#journal.find(id) ?? (idempotency_key === null ? null : this.#journal.findByKey(idempotency_key));
     if (!known) return "failure" in prepared ? prepared : refuse("INTERNAL");
     if (known.digest !== digest) return refuse("IDEMPOTENCY_CONFLICT");
-    return (await this.#accepting.get(known.id)) ?? ok(known.id);
+    return (await this.#runs.accepting(known.id)) ?? ok(known.id);
   }
 
   #prepare(session: SessionRecord, { execution: id, request, digest }: Submission) {
@@ -105,29 +112,29 @@ export class Executions {
       return refuse("QUEUE_FULL", `${QUEUE_LIMIT} executions wait in the context ${context.name}`, {
         retry_after_s: 1,
       });
-    const command = runCommand(session, id, context.name, context.language, request);
-    if (exceeds(JSON.stringify(command), COMMAND_LIMIT_BYTES))
-      return refuse("PAYLOAD_TOO_LARGE", `Code, stdin and env together exceed ${COMMAND_LIMIT_BYTES} bytes`);
     const state = waiting === 0 ? ("sent" as const) : ("queued" as const);
     const row = { id, context: context.name, language: context.language, state, digest, queued_at: now };
-    return ok({ context, fresh, command, row });
+    const run = runEnvelope(session, row, request);
+    if (exceeds(JSON.stringify(run.command), COMMAND_LIMIT_BYTES))
+      return refuse("PAYLOAD_TOO_LARGE", `Code, stdin and env together exceed ${COMMAND_LIMIT_BYTES} bytes`);
+    return ok({ context, fresh, run, row });
   }
 
   /** Takes the row back when the host cannot be reached: nothing was sent, so a retry is a new request. */
-  async #handOver(id: string, command: Command | null): Promise<Answer<string>> {
+  async #handOver(id: string, run: Envelope | null): Promise<Answer<string>> {
     let refusal: Answer<null> | null = null;
     try {
-      if (command) refusal = await this.#outgoing.send({ command, dedupe: runOf(id) }, true);
+      if (run) refusal = await this.#outgoing.send(run, true);
       else if (!(await this.#outgoing.hostIsReachable()))
         refusal = refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
     } catch (error) {
       // It is sent again; the caller's execution stands.
       console.error("run not handed over yet", id, error);
-      await this.redriveSoon();
+      await this.#alarm.retrySoon();
     }
     const row = this.#journal.findOpen(id);
     if (refusal && "failure" in refusal && row?.last_seq === 0) {
-      if (command === null && row.state !== "queued") return ok(id);
+      if (run === null && row.state !== "queued") return ok(id);
       this.#journal.remove(id);
       this.#pump(row.context);
       return refusal.failure.code === "NOT_FOUND" ? refuse("SESSION_ENDED") : refusal;
@@ -138,15 +145,8 @@ export class Executions {
   /** Sends what was marked as sent and never spoke; the host ignores what it has. */
   async redrive(): Promise<void> {
     // What is being accepted may be refused.
-    await Promise.allSettled(this.#accepting.values());
-    await Promise.all(this.#silent().map((run) => this.#outgoing.send(run)));
-  }
-
-  #silent(context?: string): Envelope[] {
-    return this.#journal
-      .open(context)
-      .filter(({ id, state, last_seq }) => state === "sent" && last_seq === 0 && !this.#accepting.has(id))
-      .map((row) => ({ dedupe: runOf(row.id), command: this.#command(row), again: true }));
+    await this.#runs.accepted();
+    await Promise.all(this.#runs.silent().map((run) => this.#outgoing.send(run)));
   }
 
   report(id: string, events: readonly KernelEvent[], outcome: Outcome | null): ReportAnswer {
@@ -157,7 +157,7 @@ export class Executions {
     if (!row) return { ack: reported, final: outcome !== null };
     if (row.state === "done") {
       // The answer that said so has not arrived, and with it perhaps the next run.
-      const [next] = outcome === null ? [] : this.#silent(row.context);
+      const [next] = outcome === null ? [] : this.#runs.silent(row.context);
       return { ack: Math.max(row.last_seq, reported), final: outcome !== null, ...(next && { next }) };
     }
     const log = continueLog(row.last_seq, events, outcome);
@@ -239,7 +239,7 @@ export class Executions {
     if (next)
       this.#outgoing.send(next).catch((error) => {
         console.error("run not handed over yet", next.dedupe, error);
-        return this.redriveSoon();
+        return this.#alarm.retrySoon();
       });
   }
 
@@ -247,42 +247,11 @@ export class Executions {
     for (;;) {
       const [next] = this.#journal.open(context);
       if (next?.state !== "queued" || this.#records.session?.state !== "ready") return null;
-      const command = this.#command(next);
-      if (this.#journal.markSent(next)) return { dedupe: runOf(next.id), command };
+      const run = this.#runs.envelope(next);
+      if (this.#journal.markSent(next)) return run;
       this.#signal.wake(next.id);
     }
   }
-
-  #command(row: ExecutionRow): Command {
-    return runCommand(
-      this.#records.session!,
-      row.id,
-      row.context,
-      row.language,
-      this.#journal.request(row.id),
-    );
-  }
-}
-
-const runOf = (execution: string) => `run:${execution}`;
-
-function runCommand(
-  session: SessionRecord,
-  execution: string,
-  context: string,
-  language: ExecutionRow["language"],
-  request: CreateExecution,
-): Command {
-  return {
-    type: "run",
-    execution,
-    context,
-    language,
-    code: request.code,
-    env: request.env ?? {},
-    stdin: request.stdin ?? null,
-    timeout_ms: Math.max(1, Math.round((request.timeout_s ?? session.spec.limits.timeout_s) * 1000)),
-  };
 }
 
 /** Whether a text is longer in UTF-8 than `limit`; encodes it only when that is in doubt. */

@@ -13,7 +13,8 @@ import { type Answer, ok, type Refusal, refuse } from "../answer.ts";
 import { mirrorSession } from "../db/sessions.ts";
 import { createTimeoutMs, type Env } from "../env.ts";
 import { fleetObject } from "../rpc.ts";
-import { COMMAND_LIMIT_BYTES, type Executions, exceeds } from "./executions.ts";
+import { type Alarm, RETRY_MS } from "./alarm.ts";
+import { COMMAND_LIMIT_BYTES, type Executions, type ExecutionsParts, exceeds } from "./executions.ts";
 import { JOURNAL_SCHEMA, type Journal } from "./journal.ts";
 import { expiresAt, hasEnded, type LifeEvent, reasonToStop, transition } from "./machine.ts";
 import type { Outgoing } from "./outgoing.ts";
@@ -24,7 +25,6 @@ import { fillSpec, hostMaxima } from "./spec.ts";
 
 export const SESSION_TOPIC = "session";
 
-const RETRY_MS = 5_000;
 const USAGE_MIRROR_MS = 60_000;
 const STOP_TIMEOUT_MS = 60_000;
 const KEEP_ENDED_MS = 30 * 24 * 3600_000;
@@ -36,6 +36,10 @@ export interface NewSession {
   readonly request: CreateSession;
 }
 
+export interface LifecycleParts extends Omit<ExecutionsParts, "runs"> {
+  readonly executions: Executions;
+}
+
 export class Lifecycle {
   readonly #storage: DurableObjectStorage;
   readonly #env: Env;
@@ -44,19 +48,15 @@ export class Lifecycle {
   readonly #executions: Executions;
   readonly #outgoing: Outgoing;
   readonly #signal: Signal;
+  readonly #alarm: Alarm;
   readonly #listed = Promise.withResolvers<void>();
   #isListed = false;
-  #alarmAt: number | null = null;
   #opening: Promise<Refusal | null> | null = null;
   #dispatched = false;
   #settling: Promise<void> | null = null;
   #driving: Promise<Refusal | null> | null = null;
 
-  constructor(
-    storage: DurableObjectStorage,
-    env: Env,
-    parts: { records: Records; journal: Journal; executions: Executions; outgoing: Outgoing; signal: Signal },
-  ) {
+  constructor(storage: DurableObjectStorage, env: Env, parts: LifecycleParts) {
     this.#storage = storage;
     this.#env = env;
     this.#records = parts.records;
@@ -64,7 +64,7 @@ export class Lifecycle {
     this.#executions = parts.executions;
     this.#outgoing = parts.outgoing;
     this.#signal = parts.signal;
-    this.#executions.redriveSoon = () => this.#wakeAt(Date.now() + RETRY_MS);
+    this.#alarm = parts.alarm;
   }
 
   /** Resolves once a host has the creation; a refusal leaves no trace of the session. */
@@ -76,7 +76,7 @@ export class Lifecycle {
     if (!refusal) return ok(null);
     if (this.#records.session?.step === "hold") {
       this.#records.session = null;
-      await this.#storage.deleteAlarm();
+      await this.#alarm.clear();
       await this.#storage.deleteAll();
     }
     return refusal;
@@ -139,8 +139,7 @@ export class Lifecycle {
       created_at: now,
     });
     this.#logStatus();
-    this.#alarmAt = now + RETRY_MS;
-    await this.#storage.setAlarm(this.#alarmAt);
+    await this.#alarm.set(now + RETRY_MS);
     return null;
   }
 
@@ -214,7 +213,7 @@ export class Lifecycle {
       await this.#executions.redrive();
     } catch (error) {
       console.error("runs not handed over yet", this.#records.session?.id, error);
-      await this.#executions.redriveSoon();
+      await this.#alarm.retrySoon();
     }
   }
 
@@ -233,7 +232,7 @@ export class Lifecycle {
     if (hasEnded(session.state)) return;
     if (this.#apply("stop", { stopping_at: Date.now() }))
       this.#executions.endQueued("interrupted", "SESSION_STOPPED", { variables: "lost", files: "lost" });
-    await this.#wakeAt(Date.now() + RETRY_MS);
+    await this.#alarm.retrySoon();
     await this.#sendStop(reason);
   }
 
@@ -297,7 +296,7 @@ export class Lifecycle {
     this.#settling ??= this.#settle()
       .catch(async (error) => {
         console.error("session not settled yet", this.#records.session?.id, error);
-        await this.#wakeAt(Date.now() + RETRY_MS);
+        await this.#alarm.retrySoon();
       })
       .finally(() => {
         this.#settling = null;
@@ -339,17 +338,17 @@ export class Lifecycle {
     const session = this.#records.session!;
     const { last_used_at } = this.#records.activity;
     const end = expiresAt({ ...session.spec, created_at: session.created_at, last_used_at });
-    await this.#wakeAt(Math.min(end, Date.now() + USAGE_MIRROR_MS));
+    await this.#alarm.wakeAt(Math.min(end, Date.now() + USAGE_MIRROR_MS));
   }
 
   /** The runtime gives an alarm up that failed a few times, so this one never fails. */
   async alarm(): Promise<void> {
-    this.#alarmAt = null;
+    this.#alarm.wentOff();
     try {
       await this.#tick(Date.now());
     } catch (error) {
       console.error("alarm", this.#records.session?.id, error);
-      await this.#wakeAt(Date.now() + RETRY_MS);
+      await this.#alarm.retrySoon();
     }
   }
 
@@ -383,7 +382,7 @@ export class Lifecycle {
     }
     await this.settle();
     session = this.#records.session!;
-    await this.#wakeAt(this.#nextAlarm(session, Date.now()));
+    await this.#alarm.wakeAt(this.#nextAlarm(session, Date.now()));
   }
 
   #nextAlarm(session: SessionRecord, now: number): number {
@@ -402,14 +401,6 @@ export class Lifecycle {
           ? now + RETRY_MS
           : (session.ended_at ?? now) + KEEP_ENDED_MS;
     }
-  }
-
-  /** Moves the alarm only to an earlier time; on the hot path there is nearly always an earlier one. */
-  async #wakeAt(time: number): Promise<void> {
-    this.#alarmAt ??= (await this.#storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
-    if (time >= this.#alarmAt) return;
-    this.#alarmAt = time;
-    await this.#storage.setAlarm(time);
   }
 }
 

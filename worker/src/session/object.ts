@@ -25,9 +25,11 @@ import { executionWithLinks } from "../artifacts/links.ts";
 import { stillGood } from "../auth.ts";
 import type { Env } from "../env.ts";
 import { hostObject } from "../rpc.ts";
+import { Alarm } from "./alarm.ts";
 import { newContext } from "./contexts.ts";
 import { executionSource, sessionSource } from "./events.ts";
 import { Executions, type ReportAnswer, type Submission } from "./executions.ts";
+import { GivenRuns } from "./given-runs.ts";
 import { Journal, type StoredRecord } from "./journal.ts";
 import { Lifecycle, type NewSession, SESSION_TOPIC } from "./lifecycle.ts";
 import { hasEnded, TOUCH_MAX_MS, touchMs } from "./machine.ts";
@@ -53,16 +55,24 @@ export class SessionObject extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#records = new Records(ctx.storage.sql);
-    this.#journal = new Journal(ctx.storage.sql);
-    this.#outgoing = new Outgoing(env, this.#records);
-    this.#executions = new Executions(this.#records, this.#journal, this.#outgoing, this.#signal);
+    const signal = this.#signal;
+    const records = new Records(ctx.storage.sql);
+    const journal = new Journal(ctx.storage.sql);
+    const runs = new GivenRuns(records, journal);
+    const outgoing = new Outgoing(env, records, runs);
+    const alarm = new Alarm(ctx.storage);
+    const executions = new Executions({ records, journal, runs, outgoing, signal, alarm });
+    this.#records = records;
+    this.#journal = journal;
+    this.#outgoing = outgoing;
+    this.#executions = executions;
     this.#lifecycle = new Lifecycle(ctx.storage, env, {
-      records: this.#records,
-      journal: this.#journal,
-      executions: this.#executions,
-      outgoing: this.#outgoing,
-      signal: this.#signal,
+      records,
+      journal,
+      executions,
+      outgoing,
+      signal,
+      alarm,
     });
     if (this.#records.session?.state === "ready") ctx.waitUntil(this.#lifecycle.redrive());
   }

@@ -8,46 +8,37 @@
  *
  * @module
  */
-import type { Command } from "@sandbar/shared";
 import { type Answer, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
 import { hostObject, retrying } from "../rpc.ts";
+import type { Envelope } from "./envelope.ts";
+import type { GivenRuns } from "./given-runs.ts";
 import type { Records } from "./record.ts";
-
-export interface Envelope {
-  /** Names the command's purpose: sending it again while it waits in the outbox changes nothing. */
-  readonly dedupe: string;
-  readonly command: Command;
-  /** It was given out before, so the host may have it although nobody remembers. */
-  readonly again?: boolean;
-}
 
 export class Outgoing {
   readonly #env: Env;
   readonly #records: Records;
+  readonly #runs: GivenRuns;
   #tail: Promise<unknown> = Promise.resolve();
   #heardAt = 0;
-  /** Runs that were given out and of which the host has said nothing yet. */
-  silentRuns: () => Envelope[] = () => [];
-  /** Resolves when it is known of each run that was submitted so far whether it was refused. */
-  accepted: () => Promise<unknown> = async () => {};
 
-  constructor(env: Env, records: Records) {
+  constructor(env: Env, records: Records, runs: GivenRuns) {
     this.#env = env;
     this.#records = records;
+    this.#runs = runs;
   }
 
   /** Resolves when the command is in the host's outbox. With `refusable`, an unreachable host refuses it. */
   send({ command, dedupe, again = false }: Envelope, refusable = false): Promise<Answer<null>> {
     const follows = command.type !== "run";
-    const accepted = follows && this.accepted();
+    const accepted = follows && this.#runs.accepted();
     const sent = this.#tail.then(async () => {
       await accepted;
       const session = this.#records.session;
       const host = session?.host_id;
       if (!host) return refuse("NOT_FOUND", "The session has no host");
       const { id, tenant } = session;
-      const first = follows ? this.silentRuns() : [];
+      const first = follows ? this.#runs.silent() : [];
       let attempts = 0;
       return retrying(async () => {
         // An attempt that failed may have reached the host all the same.
