@@ -3,7 +3,7 @@ import type { CreateSession } from "@sandbar/shared";
 
 export type Env = Record<string, string | undefined>;
 
-export const DEFAULT_URL = "http://127.0.0.1:8787";
+const DEFAULT_URL = "http://127.0.0.1:8787";
 
 export interface ClientConfig {
   url: string;

@@ -64,7 +64,7 @@ export function isTerminal(record: Pick<ExecutionRecord, "status">): boolean {
   return record.status !== "queued" && record.status !== "running";
 }
 
-export function bytesFromBase64(text: string): Uint8Array {
+function bytesFromBase64(text: string): Uint8Array {
   const binary = atob(text.replace(/\s/g, ""));
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }

@@ -3,7 +3,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { networkError } from "./errors.ts";
 
 /** The server sends a comment every 15 s; a connection that is silent for three times that is dead. */
-export const SILENCE_LIMIT_MS = 45_000;
+const SILENCE_LIMIT_MS = 45_000;
 
 export interface ServerEvent {
   id: string | undefined;

@@ -13,7 +13,6 @@ const withoutNul = (schema: z.ZodString) =>
 
 const cells = z.number().int().min(1).max(1000);
 export const TerminalSizeSchema = z.strictObject({ cols: cells, rows: cells });
-export type TerminalSize = z.infer<typeof TerminalSizeSchema>;
 
 export const CreateProcessSchema = z
   .strictObject({

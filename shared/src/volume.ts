@@ -23,7 +23,6 @@ export const VolumePathSchema = z
   );
 
 export const VolumeMountSchema = z.object({ name: VolumeNameSchema, path: VolumePathSchema });
-export type VolumeMount = z.infer<typeof VolumeMountSchema>;
 
 export const VolumeMountsSchema = z
   .array(VolumeMountSchema)
@@ -39,7 +38,6 @@ export const CreateVolumeSchema = z.strictObject({
   name: VolumeNameSchema,
   size_mb: z.number().int().min(4).max(1_048_576).optional(),
 });
-export type CreateVolume = z.infer<typeof CreateVolumeSchema>;
 
 export const VolumeSchema = z.object({
   id: z.string(),

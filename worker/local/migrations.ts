@@ -33,7 +33,7 @@ export async function applyMigrations(db: Database, folder: string): Promise<str
   return pending;
 }
 
-export function splitStatements(sql: string): string[] {
+function splitStatements(sql: string): string[] {
   return sql
     .split("\n")
     .filter((line) => !line.trimStart().startsWith("--"))

@@ -60,9 +60,9 @@ export function remote<T extends object>(open: () => unknown): T {
   });
 }
 
-export const FLEET_NAME = "fleet";
+const FLEET_NAME = "fleet";
 
-export const sessionName = (tenant: string, session: string) => `${tenant}/${session}`;
+const sessionName = (tenant: string, session: string) => `${tenant}/${session}`;
 
 export const sessionObject = (env: Env, tenant: string, session: string) =>
   remote<SessionObject>(() => env.SESSIONS.getByName(sessionName(tenant, session)));

@@ -32,7 +32,7 @@ const DEFAULT_MAX_BYTES = 2 * 1024 ** 3;
 
 type Wanted = Pick<DatasetStageCall, "id" | "file" | "sha256" | "version" | "refresh" | "wait">;
 
-export function datasetMaxBytes(env: Env): number {
+function datasetMaxBytes(env: Env): number {
   const given = Number(env.DATASET_MAX_BYTES);
   return env.DATASET_MAX_BYTES && Number.isFinite(given) && given > 0 ? given : DEFAULT_MAX_BYTES;
 }

@@ -6,7 +6,7 @@ import { newSecret, sha256Hex } from "../tokens.ts";
 import { apiKeys } from "./schema.ts";
 
 export const KEY_PREFIX = "sbk_";
-export const DEFAULT_TENANT = "default";
+const DEFAULT_TENANT = "default";
 
 export interface NewKey {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface NewKey {
 export type KeyRow = typeof apiKeys.$inferSelect;
 
 /** A key's row and its secret, which is nowhere else. */
-export async function mintKey(wanted: NewKey): Promise<{ row: KeyRow; secret: string }> {
+async function mintKey(wanted: NewKey): Promise<{ row: KeyRow; secret: string }> {
   const secret = newSecret(KEY_PREFIX);
   const row: KeyRow = {
     id: newId("key"),

@@ -1,7 +1,7 @@
 /** @module One-time tokens by which a host joins. */
 import { newSecret, sha256Hex } from "../tokens.ts";
 
-export const ENROLLMENT_TTL_MS = 15 * 60_000;
+const ENROLLMENT_TTL_MS = 15 * 60_000;
 const OPEN_LIMIT = 1_000;
 
 export const ENROLLMENT_SCHEMA = `CREATE TABLE IF NOT EXISTS enrollments (

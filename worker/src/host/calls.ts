@@ -10,7 +10,7 @@ import {
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 
-export const CALL_TIMEOUT_MS = 15_000;
+const CALL_TIMEOUT_MS = 15_000;
 /** Readers of processes and slow servers behind ports hold one each; a session can hold about a hundred. */
 const PENDING_LIMIT = 10_000;
 

@@ -222,7 +222,6 @@ export class HostObject extends DurableObject<Env> {
     }
   }
 
-  /** A session that cannot be reached is tried again while there is this link; the daemon reports again on the next one. */
   async #lane(socket: WebSocket, session: string, weight: number, work: () => Promise<void>): Promise<void> {
     if (this.#lanes.full) {
       socket.close(CLOSE.tryAgain, "too much waits");
@@ -236,6 +235,7 @@ export class HostObject extends DurableObject<Env> {
     }
   }
 
+  /** A session that cannot be reached is tried again while there is this link; the daemon reports again on the next one. */
   async #untilReached(socket: WebSocket, session: string, work: () => Promise<void>): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {

@@ -41,7 +41,7 @@ export function executionSource(
   };
 }
 
-export function sseData(event: KernelEvent): unknown {
+function sseData(event: KernelEvent): unknown {
   switch (event.type) {
     case "started":
       return {};
