@@ -1,6 +1,6 @@
 /**
  * The wire by which a daemon brings artifacts to the control plane: HTTP, each request signed with the host's key.
- * `docs/protocol.md` says in which order.
+ * `docs/design/artifacts.md` says in which order.
  *
  * @module
  */
