@@ -86,10 +86,10 @@ function compile(out: string, files: string[], declaration: boolean): void {
     JSON.stringify({
       extends: join(REPO, "tsconfig.base.json"),
       compilerOptions: {
-        noEmit: false,
+        composite: false,
+        tsBuildInfoFile: null,
+        emitDeclarationOnly: false,
         declaration,
-        types: ["node"],
-        lib: ["ES2024", "ESNext.Disposable", "DOM", "DOM.Iterable"],
         rewriteRelativeImportExtensions: true,
         // Found through node_modules they would count as somebody else's and not be emitted.
         paths: Object.fromEntries(

@@ -1,7 +1,7 @@
 /** @module Files of a session. Relative paths start at /session. */
 import type { FileChange, FileEntry, ImportResult, WrittenFile } from "@sandbar/shared";
 import { SandbarError } from "./errors.ts";
-import type { Http } from "./http.ts";
+import type { Body, Http } from "./http.ts";
 import { Listing } from "./listing.ts";
 import { serverEvents } from "./sse.ts";
 
@@ -156,6 +156,6 @@ export class Files {
     signal?: AbortSignal,
   ): Promise<WrittenFile> {
     const headers = { "content-type": type };
-    return this.#http.json("PUT", this.#path, { query, body: content as BodyInit, headers, signal });
+    return this.#http.json("PUT", this.#path, { query, body: content as Body, headers, signal });
   }
 }

@@ -4,10 +4,13 @@ import { DEFAULT_RETRY, type RetryPolicy, retryDelayMs, sleep } from "./retry.ts
 
 export type Query = Record<string, string | number | boolean | undefined>;
 
+/** By this way, because only browsers have its own name as a global type. */
+export type Body = NonNullable<RequestInit["body"]>;
+
 export interface RequestOptions {
   query?: Query;
   json?: unknown;
-  body?: BodyInit | ReadableStream<Uint8Array>;
+  body?: Body | ReadableStream<Uint8Array>;
   headers?: Record<string, string>;
   signal?: AbortSignal;
   /** Whether sending it twice is harmless. GET, HEAD, PUT and DELETE are, unless said otherwise. */
@@ -144,7 +147,7 @@ export class Http {
           ...options.headers,
         },
         ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-        ...(body === undefined ? {} : { body: body as BodyInit }),
+        ...(body === undefined ? {} : { body: body as Body }),
         ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
       } as RequestInit);
     } catch (error) {

@@ -1,7 +1,7 @@
 /** @module Long-running commands and PTYs of a session. */
 import type { CreateProcess, Process as ProcessRecord } from "@sandbar/shared";
 import { networkError, SandbarError } from "./errors.ts";
-import type { Http } from "./http.ts";
+import type { Body, Http } from "./http.ts";
 import { backoffMs, isTransient, sleep } from "./retry.ts";
 import { serverEvents } from "./sse.ts";
 
@@ -110,7 +110,7 @@ export class Process {
 
   async write(input: string | Uint8Array, options: { eof?: boolean } = {}): Promise<void> {
     await this.#http.send("POST", `${this.#path}/stdin`, {
-      body: input as BodyInit,
+      body: input as Body,
       query: { eof: options.eof },
       headers: { "content-type": "application/octet-stream" },
     });

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Problem } from "@sandbar/shared";
 import { beforeAll, describe, expect, it } from "vitest";
 import { bytesOf, expectTrue, listed } from "../fixtures/artifacts.ts";
 import { eventually } from "../fixtures/stack.ts";
@@ -30,9 +31,9 @@ describe("bytes that the store has lost", () => {
       const before = new Set(readdirSync(blobs()));
       const artifact = await make(name);
       harm(join(blobs(), readdirSync(blobs()).find((file) => !before.has(file))!));
-      for (const headers of [{ range: "bytes=900-1100" }, {}] as HeadersInit[]) {
+      for (const headers of [{ range: "bytes=900-1100" }, {}] as Record<string, string>[]) {
         const answer = await fetch(artifact.url, { headers });
-        expect([answer.status, (await answer.json()).code]).toEqual([410, "CONTENT_LOST"]);
+        expect([answer.status, ((await answer.json()) as Problem).code]).toEqual([410, "CONTENT_LOST"]);
       }
       const imported = await client.ok("POST", `/v1/sessions/${session}/import`, {
         files: [{ destination: "x", artifact_id: artifact.id }],
