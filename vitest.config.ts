@@ -14,6 +14,8 @@ export default defineConfig({
             "test/run/*.test.ts",
           ],
           exclude,
+          // Pure functions need no process of their own, and loading the same modules for each file took most of the time.
+          isolate: false,
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
