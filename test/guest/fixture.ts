@@ -6,8 +6,8 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import type { DaemonMessage, GuestEvent, GuestMessage } from "../../shared/src/guest-messages.ts";
-import { GuestMessageSchema } from "../../shared/src/guest-messages.ts";
+import type { DaemonMessage, GuestEvent, GuestMessage } from "../../shared/src/wire/guest-messages.ts";
+import { GuestMessageSchema } from "../../shared/src/wire/guest-messages.ts";
 
 const images = path.resolve(import.meta.dirname, "../../images");
 const docker = promisify(execFile);

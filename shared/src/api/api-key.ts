@@ -1,6 +1,6 @@
 /** @module API keys, their scopes and tenants. */
 import { z } from "zod";
-import { wellFormed } from "./text.ts";
+import { wellFormed } from "../text.ts";
 
 export const ScopeSchema = z.enum(["agent", "operator", "admin"]);
 export type Scope = z.infer<typeof ScopeSchema>;

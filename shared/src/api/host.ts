@@ -1,6 +1,16 @@
 /** @module The Host resource. */
 import { z } from "zod";
-import { CapacitySchema } from "./frames.ts";
+import { LanguageSchema } from "./session.ts";
+
+export const CapacitySchema = z.object({
+  max_sessions: z.number().int().nonnegative(),
+  memory_mb: z.number().int().nonnegative(),
+  cpus: z.number().nonnegative(),
+  /** Image names (`python`, `node`, `r`) that stand ready on this host. */
+  runtimes: z.array(LanguageSchema),
+  default_limits: z.record(z.string(), z.number()).optional(),
+});
+export type Capacity = z.infer<typeof CapacitySchema>;
 
 export const HostStatusSchema = z.enum(["joining", "online", "unreachable", "lost"]);
 export const HostSchema = z.object({

@@ -1,8 +1,8 @@
 /** @module Datasets of a session: ids, files, and what the API and the hosts say about them. */
 import { z } from "zod";
-import { ErrorCodeSchema } from "./errors.ts";
+import { ErrorCodeSchema } from "../errors.ts";
+import { wellFormed } from "../text.ts";
 import { DatasetAccessSchema } from "./session.ts";
-import { wellFormed } from "./text.ts";
 
 export const DATASET_FOLDER = "/session/data";
 export const DATASET_ID_LIMIT = 200;

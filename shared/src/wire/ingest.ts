@@ -5,7 +5,7 @@
  * @module
  */
 import { z } from "zod";
-import { ArtifactSchema } from "./artifact.ts";
+import { ArtifactSchema } from "../api/artifact.ts";
 
 export const DigestSchema = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lowercase hex");
 

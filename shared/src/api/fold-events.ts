@@ -1,7 +1,8 @@
 /** @module Folds kernel events into the capped fields of an Execution. */
+
+import { OUTPUT_CAPS } from "../limits.ts";
+import { cut } from "../text.ts";
 import type { ExecutionError, KernelEvent, MimeBundle, Outcome } from "./execution.ts";
-import { OUTPUT_CAPS } from "./limits.ts";
-import { cut } from "./text.ts";
 
 export interface OutputCaps {
   readonly stdout: number;

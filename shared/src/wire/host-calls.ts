@@ -5,10 +5,10 @@
  * @module
  */
 import { z } from "zod";
-import { ContextStateSchema } from "./context.ts";
-import { DatasetSchema, DatasetStageAnswerSchema, DatasetStageCallSchema } from "./dataset.ts";
-import { ExportRequestSchema, ExportResultSchema } from "./export.ts";
-import { FileEntrySchema, OpenedFileSchema, WrittenFileSchema } from "./file.ts";
+import { ContextStateSchema } from "../api/context.ts";
+import { DatasetSchema, DatasetStageAnswerSchema, DatasetStageCallSchema } from "../api/dataset.ts";
+import { ExportRequestSchema, ExportResultSchema } from "../api/export.ts";
+import { FileEntrySchema, OpenedFileSchema, WrittenFileSchema } from "../api/file.ts";
 import {
   GuestProcessListSchema,
   GuestProcessSchema,
@@ -16,7 +16,7 @@ import {
   PortRequestSchema,
   ProcessOutputSchema,
   TerminalSizeSchema,
-} from "./process.ts";
+} from "../api/process.ts";
 
 const count = z.number().int().nonnegative();
 const flag = z.boolean().optional();

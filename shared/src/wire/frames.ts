@@ -5,10 +5,11 @@
  * @module
  */
 import { z } from "zod";
-import { FailureSchema } from "./errors.ts";
-import { ExecutionErrorSchema, KernelEventSchema, OutcomeSchema } from "./execution.ts";
-import { CONTEXT_LIMIT } from "./limits.ts";
-import { LanguageSchema, SessionSpecSchema } from "./session.ts";
+import { ExecutionErrorSchema, KernelEventSchema, OutcomeSchema } from "../api/execution.ts";
+import { CapacitySchema } from "../api/host.ts";
+import { LanguageSchema, SessionSpecSchema } from "../api/session.ts";
+import { FailureSchema } from "../errors.ts";
+import { CONTEXT_LIMIT } from "../limits.ts";
 
 export const PROTOCOL_VERSION = 2;
 
@@ -72,16 +73,6 @@ export const SessionReportSchema = z.discriminatedUnion("state", [
   z.object({ state: z.literal("stopped") }),
 ]);
 export type SessionReport = z.infer<typeof SessionReportSchema>;
-
-export const CapacitySchema = z.object({
-  max_sessions: z.number().int().nonnegative(),
-  memory_mb: z.number().int().nonnegative(),
-  cpus: z.number().nonnegative(),
-  /** Image names (`python`, `node`, `r`) that stand ready on this host. */
-  runtimes: z.array(LanguageSchema),
-  default_limits: z.record(z.string(), z.number()).optional(),
-});
-export type Capacity = z.infer<typeof CapacitySchema>;
 
 export const ServerFrameSchema = z.discriminatedUnion("t", [
   z.object({ t: z.literal("challenge"), v: z.number(), nonce: z.string() }),

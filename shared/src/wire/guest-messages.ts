@@ -5,9 +5,9 @@
  * @module
  */
 import { z } from "zod";
-import { KernelEventSchema, TotalsSchema } from "./execution.ts";
+import { KernelEventSchema, TotalsSchema } from "../api/execution.ts";
+import { LanguageSchema } from "../api/session.ts";
 import { DigestSchema } from "./ingest.ts";
-import { LanguageSchema } from "./session.ts";
 
 export const GUEST_PROTOCOL_VERSION = 1;
 

@@ -1,9 +1,9 @@
 /** @module What the daemon may ask a guest, and what it answers: anything at all, until it is checked here. */
 import { z } from "zod";
-import { ContextStateSchema } from "./context.ts";
-import { FileEntrySchema } from "./file.ts";
+import { ContextStateSchema } from "../api/context.ts";
+import { FileEntrySchema } from "../api/file.ts";
+import { GuestProcessListSchema, GuestProcessSchema, ProcessOutputSchema } from "../api/process.ts";
 import { ArtifactEntrySchema } from "./guest-messages.ts";
-import { GuestProcessListSchema, GuestProcessSchema, ProcessOutputSchema } from "./process.ts";
 
 const count = z.number().int().nonnegative();
 const nanoseconds = z.string().regex(/^-?\d{1,31}$/);

@@ -1,7 +1,7 @@
 /** @module Files of a session as artifacts, on request. */
 import { z } from "zod";
+import { wellFormed } from "../text.ts";
 import { ArtifactSchema } from "./artifact.ts";
-import { wellFormed } from "./text.ts";
 
 export const EXPORT_FILES_LIMIT = 100;
 

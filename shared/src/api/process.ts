@@ -1,8 +1,8 @@
 /** @module Long-running commands of a session, with and without a terminal, and the ports they serve. */
 import { z } from "zod";
-import { idSchema } from "./ids.ts";
+import { idSchema } from "../ids.ts";
+import { wellFormed } from "../text.ts";
 import { EnvSchema } from "./session.ts";
-import { wellFormed } from "./text.ts";
 
 /** Bytes that one request may write to a process. */
 export const PROCESS_STDIN_LIMIT_BYTES = 256 * 1024;

@@ -1,9 +1,9 @@
 /** @module The Execution resource, its events, and the outcome that a host reports. */
 import { z } from "zod";
+import { CODE_LIMIT_CHARS, STDIN_LIMIT_CHARS, TIMEOUT_MAX_S } from "../limits.ts";
+import { isWellFormed, wellFormed } from "../text.ts";
 import { ArtifactSchema } from "./artifact.ts";
-import { CODE_LIMIT_CHARS, STDIN_LIMIT_CHARS, TIMEOUT_MAX_S } from "./limits.ts";
 import { EnvSchema, LanguageSchema } from "./session.ts";
-import { isWellFormed, wellFormed } from "./text.ts";
 
 export const ContextRefSchema = z
   .string()

@@ -1,9 +1,9 @@
 /** @module The Session resource and the request that makes one. */
 import { z } from "zod";
-import { FailureSchema } from "./errors.ts";
-import { idSchema } from "./ids.ts";
-import { ENV_LIMIT_ENTRIES, ENV_VALUE_LIMIT, LABEL_LIMIT, TIMEOUT_MAX_S, TTL_MAX_S } from "./limits.ts";
-import { wellFormed } from "./text.ts";
+import { FailureSchema } from "../errors.ts";
+import { idSchema } from "../ids.ts";
+import { ENV_LIMIT_ENTRIES, ENV_VALUE_LIMIT, LABEL_LIMIT, TIMEOUT_MAX_S, TTL_MAX_S } from "../limits.ts";
+import { wellFormed } from "../text.ts";
 import { VolumeMountSchema, VolumeMountsSchema } from "./volume.ts";
 
 export const LanguageSchema = z.enum(["python", "node", "r", "bash"]);
