@@ -1,9 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { CommandSchema, HostFrameSchema, ServerFrameSchema } from "../shared/src/frames.ts";
-import { GUEST_ANSWERS } from "../shared/src/guest-calls.ts";
-import { GuestMessageSchema } from "../shared/src/guest-messages.ts";
-import { HOST_CALLS } from "../shared/src/host-calls.ts";
+import {
+  CommandSchema,
+  GUEST_ANSWERS,
+  GuestMessageSchema,
+  HOST_CALLS,
+  HostFrameSchema,
+  ServerFrameSchema,
+} from "../shared/src/index.ts";
 
 const page = readFileSync(new URL("protocol.md", import.meta.url), "utf8");
 const parts = page.split(/^## /m);
