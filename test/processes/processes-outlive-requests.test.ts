@@ -278,10 +278,12 @@ describe("processes outlive the request that started them", () => {
 
   it("says that it ended with its session", async () => {
     const { id } = await start({ command: "echo up; sleep 60" });
+    let stopped: Promise<unknown> | undefined;
     const events = await follow(id, undefined, ({ event }) => {
-      if (event === "stdout") client.stop(session);
+      if (event === "stdout") stopped ??= client.stop(session);
       return event === "exit";
     });
+    await stopped;
     expect(events.at(-1)!.data).toMatchObject({ exit_code: null, reason: "SESSION_ENDED" });
   });
 });

@@ -38,7 +38,7 @@ export class Removals {
   resume(found: readonly FoundSandbox[]): void {
     const { engine, journal, config } = this.#options;
     for (const id of journal.leavingBoxes())
-      this.#remove(id, async () => {
+      void this.#remove(id, async () => {
         for (const sandbox of found) if (sandbox.box === id) await engine.remove(sandbox.id);
         await removeBoxFolder(path.join(boxesFolder(config.home), id));
       });

@@ -279,7 +279,7 @@ function enter(folder) {
 
 state.markOriginal();
 takeRequests((request) => {
-  if (request.op === "run") run(request);
+  if (request.op === "run") void run(request);
   else if (request.op === "enter") enter(request.folder);
   else if (request.op === "state") send({ op: "answer", result: state.snapshot(request, imported) });
 });
