@@ -20,8 +20,7 @@ import { type SourceRow, sourcesFor } from "../db/dataset-sources.ts";
 import { drain } from "../drain.ts";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
-import { newSecret } from "../tokens.ts";
-import { transferObject } from "../transfer/transfers.ts";
+import { openTransfer } from "../transfer/transfers.ts";
 import { unseal } from "./sealed.ts";
 
 /** A source may take an hour, and the copy into the sandbox a while. */
@@ -114,25 +113,23 @@ export class Staging {
     body: ReadableStream<Uint8Array> | null,
     size: number | null,
   ): Promise<DatasetStageAnswer> {
-    const grant = newSecret("grt_");
-    const object = transferObject(this.#env, grant);
-    const plan = {
+    const { grant, fetch, cancel } = await openTransfer(this.#env, {
+      giver: "client",
+      taker: "agent",
       tenant: this.#tenant,
       key: this.#key,
       sessions: [this.#session],
       size,
       maxBytes: call.max_bytes,
-    };
-    await object.open(grant, { ...plan, giver: "client", taker: "agent" });
-    const given = object
-      .fetch(`http://client/${grant}`, { method: "PUT", body })
+    });
+    const given = fetch({ method: "PUT", body })
       .then(({ status }) => status)
       .catch(() => 0);
     try {
       return await this.#ask({ ...call, grant });
     } finally {
       // The host may not have wanted the bytes after all.
-      await object.cancel(grant);
+      await cancel();
       if ((await given) === 413)
         // biome-ignore lint/correctness/noUnsafeFinally: the giver knows better why the bytes ended
         throw new SandbarError("PAYLOAD_TOO_LARGE", `A dataset may have ${call.max_bytes} bytes`);

@@ -1,15 +1,13 @@
-import type { ServerFrame } from "@sandbar/shared";
 import { describe, expect, it, vi } from "vitest";
 import { Calls } from "./calls.ts";
 
 /** Asks, and answers as a daemon would that says this. */
 function answered(result: unknown) {
-  const calls = new Calls();
-  const send = (frame: ServerFrame) => {
+  const calls: Calls = new Calls((frame) => {
     if (frame.t === "call") queueMicrotask(() => calls.answer(frame.id, result, undefined));
     return true;
-  };
-  return calls.ask(send, { session: "ses_x", method: "datasets.remove", params: { id: "sales" } });
+  });
+  return calls.ask({ session: "ses_x", method: "datasets.remove", params: { id: "sales" } });
 }
 
 describe("what a host answers", () => {

@@ -22,28 +22,26 @@ export interface Question<M extends HostMethod> {
 }
 
 export class Calls {
+  /** False when there is nobody to send it to. */
+  readonly #send: (frame: ServerFrame) => boolean;
   readonly #pending = new Map<string, (answer: Answer<unknown>) => void>();
 
-  async ask<M extends HostMethod>(
-    send: (frame: ServerFrame) => boolean,
-    question: Question<M>,
-    timeoutMs?: number,
-  ): Promise<Answer<HostResult<M>>> {
-    const answer = await this.#answered(send, question, timeoutMs);
+  constructor(send: (frame: ServerFrame) => boolean) {
+    this.#send = send;
+  }
+
+  async ask<M extends HostMethod>(question: Question<M>, timeoutMs?: number): Promise<Answer<HostResult<M>>> {
+    const answer = await this.#answered(question, timeoutMs);
     return "failure" in answer ? answer : readResult(question.method, answer.value);
   }
 
-  #answered(
-    send: (frame: ServerFrame) => boolean,
-    question: Question<HostMethod>,
-    timeoutMs = CALL_TIMEOUT_MS,
-  ): Promise<Answer<unknown>> {
+  #answered(question: Question<HostMethod>, timeoutMs = CALL_TIMEOUT_MS): Promise<Answer<unknown>> {
     if (this.#pending.size >= PENDING_LIMIT)
       return Promise.resolve(
         refuse("RATE_LIMITED", "Too many questions wait for this host", { retry_after_s: 1 }),
       );
     const id = newId("req");
-    if (!send({ t: "call", id, ...question }))
+    if (!this.#send({ t: "call", id, ...question }))
       return Promise.resolve(refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 }));
     return new Promise((resolve) => {
       const settle = (answer: Answer<unknown>) => {

@@ -54,7 +54,7 @@ export class HostObject extends DurableObject<Env> {
   readonly #outbox: Outbox;
   readonly #placed: Placed;
   readonly #relay: Relay;
-  readonly #calls = new Calls();
+  readonly #calls = new Calls((frame) => this.#send(frame));
   readonly #lanes = new Lanes(LANE_LIMIT_CHARS);
   readonly #batch = new FrameBatch(
     (message) => this.#transmit(message),
@@ -274,7 +274,7 @@ export class HostObject extends DurableObject<Env> {
     params: HostParams<M>,
     timeoutMs?: number,
   ): Promise<Answer<HostResult<M>>> {
-    return this.#calls.ask((frame) => this.#send(frame), { session, method, params }, timeoutMs);
+    return this.#calls.ask({ session, method, params }, timeoutMs);
   }
 
   async isReachable(): Promise<boolean> {

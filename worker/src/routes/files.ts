@@ -1,15 +1,12 @@
 /** @module `/v1/sessions/:id/files`: a session's files, streamed both ways. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { FileEntrySchema, newId, SandbarError, WrittenFileSchema } from "@sandbar/shared";
-import type { Context } from "hono";
 import { unwrap } from "../answer.ts";
-import type { AppEnv } from "../app-env.ts";
-import { maxBodyBytes } from "../artifacts/settings.ts";
 import { type App, body, events, json, listOf, refused, secured } from "../openapi.ts";
-import { Transfers, tooLarge } from "../transfer/transfers.ts";
+import { Transfers } from "../transfer/transfers.ts";
 import { answer, head, rangeParams, TAR } from "./file-answer.ts";
 import { PATH_LIMIT, PathQuery, pathParams } from "./file-path.ts";
-import { callersSession, eventStream } from "./request.ts";
+import { bodySize, callersSession, eventStream } from "./request.ts";
 import { SessionParams } from "./sessions.ts";
 
 const REMOVE_MS = 120_000;
@@ -253,15 +250,4 @@ export function fileRoutes(app: App): void {
       return eventStream(stream) as never;
     },
   );
-}
-
-/** Checked before a byte is read, when the client says how much it sends. */
-function bodySize(c: Context<AppEnv>): number | null {
-  const header = c.req.header("Content-Length");
-  if (c.req.raw.body === null) return 0;
-  if (header === undefined) return null;
-  const size = Number(header);
-  const most = maxBodyBytes(c.env);
-  if (size > most) throw tooLarge(most);
-  return size;
 }

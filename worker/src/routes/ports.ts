@@ -6,12 +6,12 @@ import type { AppEnv } from "../app-env.ts";
 import { maxBodyBytes } from "../artifacts/settings.ts";
 import { type App, refused, secured } from "../openapi.ts";
 import { within } from "../read-within.ts";
-import { newSecret } from "../tokens.ts";
 import type { Side } from "../transfer/joint.ts";
-import { tooLarge, transferObject } from "../transfer/transfers.ts";
+import { type OpenTransfer, openTransfer } from "../transfer/transfers.ts";
 import { isUpgrade, joinTunnel, offeredProtocols, upgraded } from "../tunnel/client-socket.ts";
 import { headersForClient, headersForServer } from "../tunnel/port-headers.ts";
 import { ask } from "./processes.ts";
+import { bodySize } from "./request.ts";
 import { SessionParams } from "./sessions.ts";
 
 const MOUNT = /^\/v1\/sessions\/[^/]+\/ports\/[^/]+/;
@@ -43,10 +43,9 @@ async function reachPort(c: Context<AppEnv>, id: string, port: number): Promise<
   const url = new URL(c.req.url);
   const prefix = `/v1/sessions/${id}/ports/${port}`;
   const path = (url.pathname.replace(MOUNT, "") || "/") + url.search;
-  const transfers = [await openTransfer(c, id, "agent", "client", null)];
-  const [answer] = transfers as [Transfer];
+  const answer = await openBody(c, id, "agent", "client", null);
+  const transfers: OpenTransfer[] = [answer];
   const taken = answer.fetch();
-  taken.catch(() => {});
   const request: PortRequest = {
     port,
     method: c.req.method,
@@ -73,7 +72,7 @@ async function reachPort(c: Context<AppEnv>, id: string, port: number): Promise<
       }
     } else {
       if (c.req.raw.body) {
-        const sent = await openTransfer(c, id, "client", "agent", bodySize(c));
+        const sent = await openBody(c, id, "client", "agent", bodySize(c));
         transfers.push(sent);
         uploaded = sent.fetch({ method: "PUT", body: c.req.raw.body }).catch(() => {});
         request.body = sent.grant;
@@ -110,42 +109,11 @@ async function answered(
   });
 }
 
-type Transfer = Awaited<ReturnType<typeof openTransfer>>;
-
-async function openTransfer(
-  c: Context<AppEnv>,
-  session: string,
-  giver: Side,
-  taker: Side,
-  size: number | null,
-) {
-  const grant = newSecret("grt_");
-  const object = transferObject(c.env, grant);
-  const maxBytes = giver === "client" ? maxBodyBytes(c.env) : Number.MAX_SAFE_INTEGER;
+function openBody(c: Context<AppEnv>, session: string, giver: Side, taker: Side, size: number | null) {
   const { tenant, digest: key } = c.get("caller");
-  await object.open(grant, {
-    giver,
-    taker,
-    tenant,
-    key,
-    sessions: [session],
-    size,
-    maxBytes,
-    unusedMs: ANSWER_MS,
-  });
-  return {
-    grant,
-    fetch: (init?: RequestInit) => object.fetch(`http://client/${grant}`, init),
-    cancel: () => object.cancel(grant),
-  };
-}
-
-function bodySize(c: Context<AppEnv>): number | null {
-  const length = c.req.header("Content-Length");
-  const size = length === undefined ? null : Number(length);
-  const most = maxBodyBytes(c.env);
-  if (size !== null && size > most) throw tooLarge(most);
-  return size;
+  const maxBytes = giver === "client" ? maxBodyBytes(c.env) : Number.MAX_SAFE_INTEGER;
+  const plan = { giver, taker, tenant, key, sessions: [session], size, maxBytes, unusedMs: ANSWER_MS };
+  return openTransfer(c.env, plan);
 }
 
 function portOf(text: string): number {

@@ -2,7 +2,9 @@
 import { idSchema, SandbarError } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
+import { maxBodyBytes } from "../artifacts/settings.ts";
 import { sessionObject } from "../rpc.ts";
+import { tooLarge } from "../transfer/transfers.ts";
 
 const SessionId = idSchema("ses");
 
@@ -62,4 +64,15 @@ export function eventStream(
       ...headers,
     },
   });
+}
+
+/** Of the body, null when the client does not say. Checked before a byte is read. */
+export function bodySize(c: Context<AppEnv>): number | null {
+  const header = c.req.header("Content-Length");
+  if (c.req.raw.body === null) return 0;
+  if (header === undefined) return null;
+  const size = Number(header);
+  const most = maxBodyBytes(c.env);
+  if (size > most) throw tooLarge(most);
+  return size;
 }

@@ -13,7 +13,7 @@ import type { Caller } from "../auth.ts";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
 import { newSecret } from "../tokens.ts";
-import type { Side } from "./joint.ts";
+import type { Side, TransferPlan } from "./joint.ts";
 
 /** A read is answered when its first byte could be sent, a write when its last one is written. */
 const READ_ANSWER_MS = 70_000;
@@ -23,6 +23,25 @@ export const GRANT = /^grt_[A-Za-z0-9_-]{43}$/;
 
 /** The object of a grant: one of 64, by the secret's first character. */
 export const transferObject = (env: Env, grant: string) => env.TRANSFERS.getByName(grant.slice(0, 5));
+
+export type OpenTransfer = Awaited<ReturnType<typeof openTransfer>>;
+
+/** The client's side of a transfer; the daemon comes to its other side by the grant. */
+export async function openTransfer(env: Env, plan: TransferPlan) {
+  const grant = newSecret("grt_");
+  const object = transferObject(env, grant);
+  await object.open(grant, plan);
+  return {
+    grant,
+    fetch(init?: RequestInit): Promise<Response> {
+      const met = object.fetch(`http://client/${grant}`, init);
+      // Whoever asked the daemon hears why it failed, and need not wait for this.
+      met.catch(() => {});
+      return met;
+    },
+    cancel: (): Promise<void> => object.cancel(grant),
+  };
+}
 
 /** What is asked for, without the grant under which it moves. */
 type Ungranted<M extends SessionMethod> =
@@ -45,13 +64,11 @@ export class Transfers {
     session: string,
     params: Ungranted<"files.read">,
   ): Promise<{ opened: OpenedFile; body: ReadableStream | null }> {
-    const { grant, object } = await this.#open("agent", "client", [session]);
-    const bytes = object.fetch(`http://client/${grant}`);
-    bytes.catch(() => {});
-    const asked = { ...params, grant };
-    const opened = await this.#ask(session, "files.read", asked, READ_ANSWER_MS, () => object.cancel(grant));
+    const { grant, fetch, cancel } = await this.#open("agent", "client", [session]);
+    const bytes = fetch();
+    const opened = await this.#ask(session, "files.read", { ...params, grant }, READ_ANSWER_MS, cancel);
     if (opened.unsatisfiable || opened.not_modified) {
-      await object.cancel(grant);
+      await cancel();
       return { opened, body: null };
     }
     return { opened, body: await bodyOf(bytes) };
@@ -59,10 +76,9 @@ export class Transfers {
 
   /** Server-sent events that a session's host makes. */
   async follow(session: string, params: Ungranted<"files.watch">): Promise<ReadableStream> {
-    const { grant, object } = await this.#open("agent", "client", [session]);
-    const bytes = object.fetch(`http://client/${grant}`);
-    bytes.catch(() => {});
-    await this.#ask(session, "files.watch", { ...params, grant }, READ_ANSWER_MS, () => object.cancel(grant));
+    const { grant, fetch, cancel } = await this.#open("agent", "client", [session]);
+    const bytes = fetch();
+    await this.#ask(session, "files.watch", { ...params, grant }, READ_ANSWER_MS, cancel);
     return bodyOf(bytes);
   }
 
@@ -74,12 +90,11 @@ export class Transfers {
     body: ReadableStream<Uint8Array> | null,
     size: number | null,
   ): Promise<WrittenFile> {
-    const { grant, object } = await this.#open("client", "agent", [session], size);
-    const given = object.fetch(`http://client/${grant}`, { method: "PUT", body });
-    given.catch(() => {});
+    const { grant, fetch, cancel } = await this.#open("client", "agent", [session], size);
+    const given = fetch({ method: "PUT", body });
     const asked = { ...params, ...(size === null ? {} : { size }), grant };
     try {
-      return await this.#ask(session, method, asked, WRITE_ANSWER_MS, () => object.cancel(grant));
+      return await this.#ask(session, method, asked, WRITE_ANSWER_MS, cancel);
     } catch (error) {
       // The giver is let go first, and it may know better why the bytes ended.
       const status = await given.then(
@@ -98,8 +113,7 @@ export class Transfers {
     to: string,
     destination: Destination,
   ): Promise<WrittenFile> {
-    const { grant, object } = await this.#open("agent", "agent", [from, to]);
-    const cancel = () => object.cancel(grant);
+    const { grant, cancel } = await this.#open("agent", "agent", [from, to]);
     const read = { ...path, follow: true, grant };
     const { type, length } = await this.#ask(from, "files.read", read, READ_ANSWER_MS, cancel);
     const method = type === "file" ? "files.write" : "files.untar";
@@ -107,13 +121,10 @@ export class Transfers {
     return this.#ask(to, method, write, WRITE_ANSWER_MS, cancel);
   }
 
-  async #open(giver: Side, taker: Side, sessions: readonly string[], size: number | null = null) {
-    const grant = newSecret("grt_");
-    const object = transferObject(this.#env, grant);
+  #open(giver: Side, taker: Side, sessions: readonly string[], size: number | null = null) {
     const maxBytes = giver === "client" ? maxBodyBytes(this.#env) : Number.MAX_SAFE_INTEGER;
     const whose = { tenant: this.#tenant, key: this.#key };
-    await object.open(grant, { ...whose, giver, taker, sessions, size, maxBytes });
-    return { grant, object };
+    return openTransfer(this.#env, { ...whose, giver, taker, sessions, size, maxBytes });
   }
 
   async #ask<M extends SessionMethod>(
