@@ -47,6 +47,11 @@ it.each(["agent-host/src", "worker/src", "images/guest"])(
   },
 );
 
+it("the index of decisions has every note", () => {
+  const notes = ours("docs/design/*.md").map((path) => basename(path));
+  expect(["README.md", ...links(text("docs/design/README.md"))].sort()).toEqual(notes.sort());
+});
+
 /**
  * Words of code, in a line or in a block, that are paths of this repository: below one of its folders, or with the
  * name of a source file. Placeholders (`<home>/…`), absolute paths and addresses are somebody else's.
