@@ -1,5 +1,5 @@
 /**
- * What a dead container left in /session/artifacts. Its guest cannot be asked any more, but the folder is on this host. Nothing
+ * What a dead sandbox left in /session/artifacts. Its guest cannot be asked any more, but the folder is on this host. Nothing
  * runs in there now; still, what lies there is the tenant's: links are not followed, and only regular files are opened.
  *
  * @module

@@ -52,7 +52,7 @@ export async function readOnlySteps(source: string, target: string): Promise<str
   });
 }
 
-/** Lazily: a container on its way out may hold the mount a moment longer. Mounts below it go with it. */
+/** Lazily: a sandbox on its way out may hold the mount a moment longer. Mounts below it go with it. */
 export async function unmount(folder: string): Promise<void> {
   // An interrupted creation that was begun again may have mounted over its first try.
   for (let attempt = 0; await isMounted(folder); attempt++) {
@@ -83,9 +83,14 @@ async function mounts(): Promise<Mount[]> {
   return lines.map((line) => {
     const [, , , , path = "", options = "", ...optional] = line.split(" ");
     return {
-      path: path.replaceAll(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))),
+      path: unescaped(path),
       options: options.split(","),
       shared: optional.slice(0, optional.indexOf("-")).some((field) => field.startsWith("shared:")),
     };
   });
+}
+
+/** The kernel writes blanks, tabs, line ends and backslashes as octal numbers. */
+export function unescaped(path: string): string {
+  return path.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type Docker from "dockerode";
+import { unescaped } from "../box/mounts.ts";
 import { LABEL } from "./container-options.ts";
 import { removeEgress } from "./egress.ts";
 
@@ -42,9 +43,4 @@ export async function unmountBelow(folder: string): Promise<void> {
       // It may have gone with its container between the look and the call.
       if (mountsBelow(folder).includes(path)) throw error;
     });
-}
-
-/** The kernel writes blanks, tabs, line ends and backslashes as octal numbers. */
-function unescaped(path: string): string {
-  return path.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

@@ -254,7 +254,7 @@ export class Execution {
     });
   }
 
-  /** The container is gone, or about to be; `stop` when that was wanted. */
+  /** The box is gone, or about to be; `stop` when that was wanted. */
   boxDied(reason: string, stopped: boolean): void {
     this.#disarm();
     if (this.row.outcome) {
@@ -400,7 +400,7 @@ export class Execution {
     this.#ingesting = null;
     const artifacts_skipped = [...outcome.artifacts_skipped, ...ingested.artifacts_skipped];
     if (artifacts_more) artifacts_skipped.push(MORE);
-    // The container may have died meanwhile.
+    // The box may have died meanwhile.
     if (!this.row.outcome) this.#finish({ ...outcome, ...ingested, artifacts_skipped });
   }
 

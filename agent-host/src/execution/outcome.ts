@@ -115,7 +115,7 @@ function own(done: Done): Pick<Outcome, "status" | "error"> {
   return { status: done.status as "ok" | "error" | "interrupted", error: null };
 }
 
-/** The container, and with it the guest, is gone: nobody can say how many events there were. */
+/** The box, and with it the guest, is gone: nobody can say how many events there were. */
 export function outcomeOfBoxDeath(reason: string, ending: Ending): Outcome {
   const state: Survival = { variables: "lost", files: ending.storage === "BIND" ? "kept" : "lost" };
   const gone = { ...base(ending), exit_code: null, totals: null, state, last_seq: null };

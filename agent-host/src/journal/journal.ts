@@ -1,8 +1,8 @@
 /**
  * The daemon's memory: what it accepted, what it started, how it ended, until the control plane has it.
  *
- * WAL with synchronous=NORMAL: a commit survives the death of this process, which is the fault that containers outlive.
- * A power cut may take the last commits, but it takes the containers and their executions too.
+ * WAL with synchronous=NORMAL: a commit survives the death of this process, which is the fault that sandboxes outlive.
+ * A power cut may take the last commits, but it takes the sandboxes and their executions too.
  *
  * @module
  */
