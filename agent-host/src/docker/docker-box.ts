@@ -17,7 +17,7 @@ import { type LateMounts, mountLate } from "./late-mounts.ts";
 import type { Preparation } from "./provision/preparation.ts";
 import { prepareStorage } from "./storage.ts";
 
-const TELL_DOCKER_AFTER_MS = 300;
+const TELL_DOCKER_AFTER_MS = 1000;
 
 export interface DockerParts {
   readonly config: Config;

@@ -15,7 +15,7 @@ import { checkLimits } from "./limit-check.ts";
 import type { SessionGuest } from "./session-guest.ts";
 import type { SessionReports } from "./session-reports.ts";
 
-const NAME_AFTER_MS = 300;
+const NAME_AFTER_MS = 1000;
 /** Longer than the guest gives its kernels. */
 const ENTER_MS = 10_000;
 
@@ -152,7 +152,7 @@ export class SessionStart {
     }
     this.giveEnv();
     log.info({ image, ms: Math.round(performance.now() - began) }, "session ready, from the pool");
-    // The engine takes its time over it, which belongs to the first cell.
+    // The engine takes its time over it, which belongs to the first cells of all that are claimed together.
     setTimeout(() => void this.#name(pooled.box), NAME_AFTER_MS);
     const ready = { context: row.context, language: row.spec.runtime, state: "ready" as const };
     return { hello: { ...guest.hello, contexts: [ready], executions: [] }, image, claimed: true };

@@ -1,6 +1,6 @@
 /** @module D1's copy of the sessions: lists and usage. */
 import type { Language, Session } from "@sandbar/shared";
-import { and, count, desc, eq, inArray, lt, sql, sum } from "drizzle-orm";
+import { and, type Column, count, desc, eq, getTableColumns, inArray, lt, sql, sum } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { expiresAt, hasEnded, type LifeState } from "../session/machine.ts";
 import type { Activity, SessionRecord } from "../session/record.ts";
@@ -8,17 +8,30 @@ import { sessions } from "./schema.ts";
 
 type Row = typeof sessions.$inferSelect;
 
+const COLUMNS = Object.entries(getTableColumns(sessions)) as [keyof Row, Column][];
+const FIXED = new Set<keyof Row>(["id", "tenant", "key", "runtime", "labels", "created_at"]);
+/** Made once: every creation waits for it, and to build the statement takes longer than to send it. */
+const UPSERT = `INSERT INTO sessions (${COLUMNS.map(([name]) => name).join()})
+  VALUES (${COLUMNS.map(() => "?").join()}) ON CONFLICT (id) DO UPDATE SET
+  ${COLUMNS.flatMap(([name]) => (FIXED.has(name) ? [] : `${name} = excluded.${name}`)).join()}`;
+
 export async function mirrorSession(
   d1: D1Database,
   session: SessionRecord,
   activity: Readonly<Activity>,
 ): Promise<void> {
   const { env: _, ...spec } = session.spec;
-  const changing = {
+  const row: Row = {
+    id: session.id,
+    tenant: session.tenant,
+    key: session.key,
+    runtime: session.spec.runtime,
     status: session.state,
     host_id: session.host_id,
     image: session.image ?? session.spec.image,
+    labels: session.labels,
     spec,
+    created_at: iso(session.created_at),
     last_used_at: iso(activity.last_used_at),
     ended_at: session.ended_at === null ? null : iso(session.ended_at),
     error: session.error,
@@ -26,18 +39,13 @@ export async function mirrorSession(
     execution_ms: activity.execution_ms,
     output_bytes: activity.output_bytes,
   };
-  await drizzle(d1)
-    .insert(sessions)
-    .values({
-      ...changing,
-      id: session.id,
-      tenant: session.tenant,
-      key: session.key,
-      runtime: session.spec.runtime,
-      labels: session.labels,
-      created_at: iso(session.created_at),
-    })
-    .onConflictDoUpdate({ target: sessions.id, set: changing });
+  const values = COLUMNS.map(([name, column]) =>
+    row[name] === null ? null : column.mapToDriverValue(row[name]),
+  );
+  await d1
+    .prepare(UPSERT)
+    .bind(...values)
+    .run();
 }
 
 export interface SessionFilter {
