@@ -16,10 +16,6 @@ export class SettledOutcomes {
     this.#send = send;
   }
 
-  has(execution: string): boolean {
-    return this.#outcomes.has(execution);
-  }
-
   add(session: string, execution: string, outcome: Outcome): void {
     const [oldest] = this.#outcomes.keys();
     if (oldest !== undefined && this.#outcomes.size >= HELD_LIMIT) this.#outcomes.delete(oldest);

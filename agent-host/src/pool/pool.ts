@@ -64,11 +64,6 @@ export class Pool {
     }
   }
 
-  /** Boxes that a session could have right now. */
-  get ready(): number {
-    return this.#boxes().filter((pooled) => pooled.claimable).length;
-  }
-
   owns(box: string): boolean {
     return this.#removing.has(box) || this.#boxes().some((pooled) => pooled.row.box === box);
   }

@@ -105,11 +105,6 @@ export class SessionDiary {
     this.#write(() => this.#saveMetadata());
   }
 
-  /** Resolves when everything so far is written, or was given up. */
-  written(): Promise<void> {
-    return this.#writing;
-  }
-
   #keepKernelState(context: string, language: string): void {
     this.#write(async () => {
       const state = await this.#options.askState(context);
