@@ -26,7 +26,7 @@ ERROR_TRACEBACK = 64 * 1024
 RESULTS_PER_EXECUTION = 10_000
 
 COALESCE_S = 0.004
-"""Output waits this long for more of it before it becomes an event; results and `done` do not wait."""
+"""Output waits this long for more of it before it becomes an event, a cell's last value for its `done`."""
 KERNEL_START_S = 60
 FAILED_STARTS = 3
 

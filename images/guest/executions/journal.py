@@ -67,9 +67,9 @@ class Journal:
     def text(self, execution: Execution, kind: str, text: str) -> None:
         self._append(execution, '"type":"%s","text":%s}}\n' % (kind, quote(text)))
 
-    def event(self, execution: Execution, kind: str, **fields) -> None:
+    def event(self, execution: Execution, kind: str, soon: bool = False, **fields) -> None:
         body = dumps(fields)[1:] if fields else "}"
-        self._append(execution, '"type":"%s"%s%s}\n' % (kind, "," if fields else "", body))
+        self._append(execution, '"type":"%s"%s%s}\n' % (kind, "," if fields else "", body), soon)
 
     def end(self, execution: Execution, **fields) -> None:
         if not execution.ended:
@@ -99,7 +99,7 @@ class Journal:
             if number > seq:
                 self._send(line)
 
-    def _append(self, execution: Execution, rest: str) -> None:
+    def _append(self, execution: Execution, rest: str, soon: bool = False) -> None:
         execution.seq += 1
         line = encode("%s%d,%s" % (execution.head, execution.seq, rest))
         execution.kept.append((execution.seq, line))
@@ -107,10 +107,7 @@ class Journal:
         if self._bytes > limits.UNACKED_BYTES:
             self.full = True
         if execution.flowing:
-            if execution.seq == 1 and not execution.ended:
-                self._send_soon(line)
-            else:
-                self._send(line)
+            (self._send_soon if soon else self._send)(line)
 
     def _forget(self, execution: Execution) -> None:
         self._bytes -= sum(len(line) for _, line in execution.kept)

@@ -2,17 +2,28 @@
 
 import json
 import math
-from json.encoder import encode_basestring as quote  # noqa: F401
+from json.encoder import c_make_encoder, encode_basestring as quote
 
-loads = json.loads
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+# As `json.loads` and `json.dumps` do it, without what they do anew for each call.
+_scan = json.JSONDecoder().scan_once
+_pieces = c_make_encoder(None, json.JSONEncoder().default, quote, None, ":", ",", False, False, False)
+
+
+def loads(line: bytes):
+    text = line.decode("utf-8", "surrogatepass")
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        end = -1
+    # With space around it, or no JSON at all.
+    return value if end == len(text) else json.loads(text)
 
 
 def dumps(value) -> str:
     try:
-        return _encode(value)
+        return "".join(_pieces(value, 0))
     except ValueError:
-        return _encode(_finite(value))
+        return "".join(_pieces(_finite(value), 0))
 
 
 def encode(text: str) -> bytes:

@@ -300,14 +300,14 @@ class Context:
         self.start()
 
     def _out_of_memory(self, number: int) -> bool:
-        """Killed for it by the system, or ended by a runtime whose own limit is lower: V8 says so and aborts."""
+        """Killed for it by the system, or ended by a runtime that says so."""
         if number == signal.SIGKILL:
             strikes = self._guest.oom_strikes
             recent = strikes.recent()
             return recent if self._running is None else strikes.count > self._oom_kills
         for pipe in (*self._pipes, *self._old_pipes):
             pipe.drain()
-        return any(oom.HEAP.search("".join(stream.recent)) for stream in (*self._streams[1:], self._late["stderr"]))
+        return any(oom.told("".join(stream.recent)) for stream in (*self._streams[1:], self._late["stderr"]))
 
     def _let_go(self) -> None:
         if self._start_timer is not None:
@@ -360,9 +360,11 @@ class Context:
         elif op == "result" and running is not None and self._ticket.names(message):
             self._drain()
             data = bounded_bundle(running, message)
+            wait = message.get("wait") is True
             if data:
-                self._journal.event(running, "result", data=data)
-            if message.get("wait") is True:
+                # Nothing but the end follows one that the kernel does not wait with.
+                self._journal.event(running, "result", soon=not wait, data=data)
+            if wait:
                 self._wire.go(self._kernel, self._ticket)
         elif op == "error" and running is not None and self._ticket.ends(message):
             self._drain()
@@ -430,7 +432,7 @@ class Context:
             for pipe, sink in zip(self._pipes, sinks):
                 pipe.sink = sink
         self._streams = sinks
-        self._journal.event(execution, "started")
+        self._journal.event(execution, "started", soon=True)
 
     def _refuse(self, execution: Execution, error: OSError) -> None:
         """The kernel has not heard of it, and is ready for another one."""

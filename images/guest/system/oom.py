@@ -12,8 +12,6 @@ KERNEL = 800
 """Far above PID 1, which must never be taken."""
 MARGIN = 64 * 1024 * 1024
 
-HEAP = re.compile("^(FATAL ERROR|# Fatal).*out of memory", re.M)
-
 SOURCES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
 
@@ -60,6 +58,11 @@ def _kills() -> int:
         return 0
     start = text.find(b"oom_kill ")
     return int(text[start + 9 :].split(b"\n", 1)[0]) if start >= 0 else 0
+
+
+def told(text: str) -> bool:
+    """By a runtime whose own limit is lower: V8 says so and aborts."""
+    return re.search("^(FATAL ERROR|# Fatal).*out of memory", text, re.M) is not None
 
 
 def kernel_score(fork_parent: bool) -> int:

@@ -9,8 +9,6 @@ from guest.wires.passed_pipes_wire import PassedPipesWire
 from guest.wires.request import code_of, prefixed
 from guest.wires.ticket import Ticket
 
-_SPECIAL = re.compile(rb"[^ -\[\]-~]")
-
 
 class FifoWire(PassedPipesWire):
     """For bash: requests as length-prefixed ASCII, output through named pipes.
@@ -47,4 +45,4 @@ class FifoWire(PassedPipesWire):
 
 
 def _escape(text: str) -> bytes:
-    return _SPECIAL.sub(lambda match: b"\\0%03o" % match[0][0], encode(text))
+    return re.sub(rb"[^ -\[\]-~]", lambda match: b"\\0%03o" % match[0][0], encode(text))

@@ -1,10 +1,11 @@
 """SIGINT: ends user code, never the kernel's own. It comes to the whole process group."""
 
-import signal
+import _signal
 import sys
 
-_signal = signal.signal
-_SIGINT = signal.SIGINT
+# Without the enumerations that `signal` makes of each number and handler.
+_set_handler = _signal.signal
+_SIGINT = _signal.SIGINT
 
 
 class Interrupts:
@@ -33,7 +34,7 @@ class Interrupts:
                 raise KeyboardInterrupt
 
     def _install(self) -> None:
-        _signal(_SIGINT, self._on_signal)
+        _set_handler(_SIGINT, self._on_signal)
 
     def _on_signal(self, _number, _frame) -> None:
         if not self._running:

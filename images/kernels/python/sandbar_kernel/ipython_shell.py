@@ -1,6 +1,7 @@
 """User code in IPython (8 and 9): magics, `!commands`, top-level await, rich display, its tracebacks without colours."""
 
 import atexit
+import contextlib
 import os
 import subprocess
 import sys
@@ -33,7 +34,8 @@ InteractiveShell = _import_interactive_shell()
 from IPython.core.async_helpers import get_asyncio_loop  # noqa: E402
 from IPython.core.displayhook import DisplayHook  # noqa: E402
 from IPython.core.displaypub import DisplayPublisher  # noqa: E402
-from traitlets import Any, Type  # noqa: E402
+from IPython.core.inputtransformer2 import TransformerManager  # noqa: E402
+from traitlets import Type  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 
 from . import event_loop, reserve  # noqa: E402
@@ -44,7 +46,7 @@ _SystemExit = SystemExit
 _KeyboardInterrupt = KeyboardInterrupt
 # Of these exact types; without a printer that somebody has registered they have a text form only.
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset))
-_TEXT_ONLY = ("text/plain",)
+_LINE_STARTS = (",", ";", "/")
 _FRAMES = 1000
 """Of a traceback; beyond, those in the middle are left out."""
 
@@ -68,6 +70,20 @@ class _Printers:
         return sum(map(len, self._tables)) == self._count and list(self._formatters.values()) == self._known
 
 
+class _Transforms(TransformerManager):
+    """IPython takes each cell apart into tokens to find its own syntax; without these characters there is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known = list(self.token_transformers)
+
+    def do_token_transforms(self, lines):
+        plain = self.token_transformers == self._known and not any(
+            "%" in line or "!" in line or "?" in line or line.lstrip().startswith(_LINE_STARTS) for line in lines
+        )
+        return lines if plain else super().do_token_transforms(lines)
+
+
 class _Hook(DisplayHook):
     """The last expression's value goes out as a bundle; `_`, `__` and `Out` are kept as always."""
 
@@ -78,9 +94,15 @@ class _Hook(DisplayHook):
         else:
             super().__call__(result)
 
+    def quiet(self):
+        """IPython takes the cell apart to find out whether it ends in one."""
+        history = self.shell.history_manager.input_hist_parsed
+        return bool(history) and ";" in history[-1] and super().quiet()
+
     def compute_format_data(self, result):
         if type(result) in _PLAIN and self.shell.sandbar_printers.as_new():
-            return self.shell.display_formatter.format(result, include=_TEXT_ONLY)
+            text = self.shell.display_formatter.formatters["text/plain"](result)
+            return {} if text is None else {"text/plain": text}, {}
         return super().compute_format_data(result)
 
     def write_output_prompt(self):
@@ -107,10 +129,18 @@ class _Publisher(DisplayPublisher):
 class _Shell(InteractiveShell):
     displayhook_class = Type(_Hook)
     display_pub_class = Type(_Publisher)
-    sandbar_publish = Any()
-    sandbar_traceback = Any(None)
-    sandbar_coroutine = Any(None)
-    sandbar_printers = Any()
+    sandbar_publish = None
+    sandbar_traceback = None
+    sandbar_coroutine = None
+    sandbar_printers = None
+
+    def _tee(self, channel):
+        """IPython 9 would keep everything that is ever printed in memory, for its history."""
+        return contextlib.nullcontext()
+
+    def _format_exception_for_storage(self, exception, *args, **kwargs):
+        """For its history too: IPython 9 would make each traceback a second time."""
+        return {"ename": type(exception).__name__, "evalue": str(exception), "traceback": [self.sandbar_traceback or ""]}
 
     def should_run_async(self, raw_cell, *, transformed_cell=None, **kwargs):
         """IPython compiles the cell once more to find out; without these words there is nothing to find."""
@@ -194,7 +224,9 @@ class IPythonShell:
             os.makedirs(folder, mode=0o700, exist_ok=True)
         except OSError:
             folder = parent
-        shell = _Shell.instance(config=config, ipython_dir=folder, sandbar_publish=publish)
+        shell = _Shell.instance(config=config, ipython_dir=folder)
+        shell.sandbar_publish = publish
+        shell.input_transformer_manager = _Transforms()
         shell.user_ns.update(exit=_exit, quit=_exit)
         shell.user_ns_hidden.update(exit=_exit, quit=_exit)
         shell.display_formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figure_png)

@@ -193,6 +193,9 @@ class Kernel:
 
     def _flush_everything(self) -> bool:
         self._flush()
+        return self._settle()
+
+    def _settle(self) -> bool:
         return self._stdout.settle() & self._stderr.settle() & flush_c()
 
     def _new_streams(self) -> None:
@@ -213,16 +216,17 @@ class Kernel:
 
     def _end_streams(self) -> None:
         """What cannot be written now, since user code has closed a descriptor or put another in its place, must not come out later."""
-        self._flush()
-        # Somebody's own streams go while their complaints still belong to this execution.
-        sys.stdout, sys.stderr = self._stdout, self._stderr
-        if not self._flush_everything():
+        if sys.stdout is not self._stdout or sys.stderr is not self._stderr:
+            self._flush()
+            # Somebody's own streams go while their complaints still belong to this execution.
+            sys.stdout, sys.stderr = self._stdout, self._stderr
+        if not self._settle():
             null = _open("/dev/null", _O_WRONLY)
             _dup2(null, 1)
             _dup2(null, 2)
             if null > 2:
                 _close(null)
-            self._flush_everything()
+            self._settle()
 
     def _set_stdin(self, fd: "int | None") -> None:
         try:
