@@ -524,9 +524,24 @@ raises, prints, exits, number, text = Raises(), Prints(), Exits(), 42, "t" * 100
     );
   });
 
-  it("stays small", async () => {
+  it("finds IPython's own syntax wherever it stands, and takes Python's operators for nothing else", async () => {
+    const ran = await box.run(
+      "x = 7\nif x % 2 != 0 and x / 1:\n    !echo shell\nfiles = !echo assigned\nprint(files[0])",
+    );
+    expect(ran.stdout).toBe("shell\nassigned\n");
+    expect((await box.run("def f(*words): return words\n,f a b")).results[0]).toEqual({
+      "text/plain": "('a', 'b')",
+    });
+    expect((await box.run("x = [1,\n  2]\nx")).results[0]).toEqual({ "text/plain": "[1, 2]" });
+    expect((await box.run("'a;b'")).results[0]).toEqual({ "text/plain": "'a;b'" });
+    expect((await box.run("'quiet';")).results).toEqual([]);
+  });
+
+  it("stays small, however much is printed", async () => {
     const fresh = await Sandbox.start();
     try {
+      for (let cell = 0; cell < 10; cell++)
+        await fresh.run("for i in range(3000): print(str(i % 10) * 1000)", { stream_limit: 1000 });
       await fresh.run("1 + 1");
       const kilobytes = fresh.exec("ps", "-e", "-o", "rss=,comm=").trim().split("\n");
       const ours = kilobytes.map((line) => line.trim().split(/\s+/)).filter(([, name]) => name !== "ps");

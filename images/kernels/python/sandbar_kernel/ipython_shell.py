@@ -238,6 +238,8 @@ class IPythonShell:
         self.namespace = shell.user_ns
         self._run_cell = shell.run_cell
         shell.loop_runner = lambda coroutine: event_loop.run(get_asyncio_loop(), coroutine)
+        # For good: what it puts among the builtins for a cell it would take out after each.
+        shell.builtin_trap.__enter__()
         # The first cell and the first value cost IPython ten times as much as any other; a kernel in a warm pool has the time.
         shell.run_cell("pass", store_history=False, silent=True)
         shell.display_formatter.format(0)
