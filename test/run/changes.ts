@@ -7,7 +7,8 @@ const DRIVEN = [
   { code: /^(agent-host\/src|shared\/src)\//, tests: ["agent-host/test/"] },
   { code: /^images\//, tests: ["test/guest/"] },
   { code: /^cli\//, tests: ["test/cli/"] },
-  { code: /^(docs|examples)\//, tests: ["test/docs/"] },
+  { code: /^docs\//, tests: ["test/docs/examples-docs.test.ts"] },
+  { code: /^examples\//, tests: ["test/docs/examples-run.test.ts"] },
 ];
 
 export function testsDriving(files: readonly string[]): string[] {
