@@ -129,7 +129,15 @@ describe("contexts", () => {
     const asked = client.call("GET", `/v1/sessions/${session}/state`);
     const call = await daemon.waitFor("call");
     expect(call).toMatchObject({ session, method: "state", params: { context: "python" } });
-    daemon.send({ t: "answer", id: call.id, result: { variables: [] } });
-    expect(await asked).toMatchObject({ status: 200, body: { variables: [] } });
+    const state = { variables: [], total: 0, imports: ["os"], cwd: "/session" };
+    daemon.send({ t: "answer", id: call.id, result: state });
+    expect(await asked).toMatchObject({ status: 200, body: state });
+  });
+
+  it("tell nothing that their host's answer is not", async () => {
+    const asked = client.call("GET", `/v1/sessions/${session}/state`);
+    const call = await daemon.waitFor("call");
+    daemon.send({ t: "answer", id: call.id, result: { variables: "all of them" } });
+    expect(await asked).toMatchObject({ status: 502, body: { code: "HOST_ERROR" } });
   });
 });
