@@ -133,7 +133,7 @@ describe("npm start", () => {
 
   async function start(): Promise<void> {
     product = npm("start");
-    await product.says(/Try it:\n\n.*\n/);
+    await product.says(/Try it:\n\n.*\n\n.*npx sandbar .*\n/s);
     await client?.close();
     const key = readFileSync(join(home, "api-key"), "utf8").trim();
     client = new Client({ url: `http://127.0.0.1:${port}`, key });
@@ -187,6 +187,9 @@ describe("npm start", () => {
     const [, line] = /Try it:\n\n(.*)\n/.exec(product!.output)!;
     const answer = execFileSync("bash", ["-c", line!], { cwd: REPO, encoding: "utf8", timeout: 30_000 });
     expect(JSON.parse(answer)).toMatchObject({ status: "ok", stdout: "42\n" });
+    const [, words] = /^ {2}(.*npx sandbar .*)$/m.exec(product!.output)!;
+    const folder = { cwd: join(REPO, "sdk/src"), encoding: "utf8", timeout: 30_000 } as const;
+    expect(execFileSync("bash", ["-c", words!], folder)).toBe("42\n");
   });
 
   it("starts a killed agent-host again, later each time, and sessions go on", async () => {

@@ -8,6 +8,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
 import { ensureImages, IMAGE_NAMES, type ImageName } from "@sandbar/agent-host/setup/images.ts";
+import { configFromEnv } from "@sandbar/sdk";
 import { flagsOf } from "./arguments.ts";
 import { claimHome, type Home, homeFromEnv, REPO } from "./home.ts";
 import { joinHost, waitForHost } from "./join.ts";
@@ -148,6 +149,10 @@ function welcome(url: string, home: Home): void {
     : home.keyFile;
   if (!existsSync(home.keyFile) || readFileSync(home.keyFile, "utf8").length < 40)
     throw new Error("no API key was made");
+  const settings = [
+    ...(url === configFromEnv({}).url ? [] : [`SANDBAR_URL=${url}`]),
+    ...(home.root === join(REPO, ".sandbar") ? [] : [`SANDBAR_HOME=${home.root}`]),
+  ];
   console.log(`
 Sandbar serves at ${url}   (docs: ${url}/docs, logs: ${home.logs})
 API key: ${relative}
@@ -155,5 +160,9 @@ API key: ${relative}
 Try it:
 
   SESSION=$(curl -s ${url}/v1/sessions -H "Authorization: Bearer $(cat ${relative})" -H 'Content-Type: application/json' -d '{"key":"demo"}' | sed 's/.*"id":"\\([^"]*\\)".*/\\1/'); curl -s ${url}/v1/sessions/$SESSION/executions -H "Authorization: Bearer $(cat ${relative})" -H 'Content-Type: application/json' -d '{"code":"print(6 * 7)"}'
+
+Or, in this folder:
+
+  ${[...settings, "npx sandbar run -c 'print(6 * 7)'"].join(" ")}
 `);
 }
