@@ -22,6 +22,7 @@ import { type Answer, ok, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
 import { fleetObject, isTransient, sessionObject } from "../rpc.ts";
 import type { Envelope } from "../session/envelope.ts";
+import type { Reply } from "../session/outgoing.ts";
 import { newSecret } from "../tokens.ts";
 import { Calls } from "./calls.ts";
 import { provesHost } from "./handshake.ts";
@@ -31,6 +32,7 @@ import { lease } from "./lease.ts";
 import { type Attachment, type Linked, Meta } from "./meta.ts";
 import { OUTBOX_LIMIT, OUTBOX_SCHEMA, Outbox } from "./outbox.ts";
 import { PLACED_SCHEMA, Placed } from "./placed.ts";
+import { type PromptReport, PromptReports } from "./prompt-reports.ts";
 import { Relay } from "./relay.ts";
 
 const HELLO_WAIT_MS = 10_000;
@@ -45,6 +47,10 @@ export interface Dispatch extends Envelope {
   /** What the command must not overtake; most of it waits here already. */
   readonly first?: readonly Envelope[];
   readonly refusable: boolean;
+  /** To reports that came before. */
+  readonly replies?: readonly Reply[];
+  /** The caller takes the run's report with the answer, if it comes soon. */
+  readonly prompt?: boolean;
 }
 
 type Hello = Extract<HostFrame, { t: "hello" }>;
@@ -55,6 +61,7 @@ export class HostObject extends DurableObject<Env> {
   readonly #placed: Placed;
   readonly #relay: Relay;
   readonly #calls = new Calls((frame) => this.#send(frame));
+  readonly #prompt = new PromptReports();
   readonly #lanes = new Lanes(LANE_LIMIT_CHARS);
   readonly #batch = new FrameBatch(
     (message) => this.#transmit(message),
@@ -212,6 +219,7 @@ export class HostObject extends DurableObject<Env> {
       case "capacity":
         return this.#tellFleet({ capacity: frame.capacity });
       case "report":
+        if (this.#prompt.take(frame.execution, frame.events, frame.outcome)) return;
         return this.#lane(socket, frame.session, weight, () => this.#relay.report(frame));
       case "session":
         return this.#lane(socket, frame.session, weight, () =>
@@ -249,23 +257,37 @@ export class HostObject extends DurableObject<Env> {
   }
 
   /** From a SessionObject: kept until the daemon has it. */
-  async dispatch({ session, tenant, first = [], refusable, ...envelope }: Dispatch): Promise<Answer<null>> {
+  async dispatch(dispatch: Dispatch): Promise<Answer<PromptReport | null>> {
+    const { session, tenant, first = [], replies = [], refusable, prompt, ...envelope } = dispatch;
     if (!this.#meta.value) return refuse("NOT_FOUND", "No such host");
+    for (const reply of replies) this.#relay.reply(session, reply);
     if (refusable && !(await this.isReachable()))
       return refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
     // A daemon that is there takes them at once.
     if (refusable && !this.#socket && this.#outbox.size() >= OUTBOX_LIMIT)
       return refuse("HOST_UNREACHABLE", "Too many commands wait for this host", { retry_after_s: 5 });
     if (envelope.command.type === "session.create") this.#placed.add(session, tenant);
-    for (const one of [...first, envelope]) this.#command(session, one);
-    return ok(null);
+    for (const one of first) this.#command(session, one);
+    const { command } = envelope;
+    const sent = this.#command(session, envelope);
+    return ok(sent && prompt && command.type === "run" ? await this.#prompt.wait(command.execution) : null);
   }
 
-  #command(session: string, envelope: Envelope): void {
-    const row = this.#outbox.put(session, envelope, this.#socket !== null);
-    if (!row || !this.#socket) return;
+  /** From a SessionObject that has taken reports with its answers. */
+  async reply(session: string, replies: readonly Reply[]): Promise<void> {
+    for (const reply of replies) this.#relay.reply(session, reply);
+  }
+
+  /** Whether it was put on the socket, which it is not when it waits already. */
+  #command(session: string, { command, ...envelope }: Envelope): boolean {
+    const row = this.#outbox.put(session, { command, ...envelope }, this.#socket !== null);
+    if (!row || !this.#socket) return false;
     attach(this.#socket, { ...linkedOf(this.#socket)!, n: row.n });
-    this.#send({ t: "command", n: row.n, session, command: envelope.command });
+    this.#send({ t: "command", n: row.n, session, command });
+    // The daemon ignores a run that it has had, and what it said of it may have been lost with an answer.
+    if (envelope.again && command.type === "run")
+      this.#send({ t: "resend", session, execution: command.execution, seq: 0 });
+    return true;
   }
 
   async call<M extends HostMethod>(

@@ -4,6 +4,7 @@ import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
 import type { Envelope } from "../session/envelope.ts";
 import type { ReportAnswer } from "../session/executions.ts";
+import type { Reply } from "../session/outgoing.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Placed } from "./placed.ts";
 
@@ -37,13 +38,19 @@ export class Relay {
       ack: events.at(-1)?.seq ?? 0,
       final: outcome !== null,
     };
-    if ("resend" in answer) {
-      this.#link.send({ t: "resend", session, execution, seq: answer.resend });
-      return;
-    }
     // The next run first: somebody waits for it.
     if (answer.next) this.#link.command(session, answer.next);
-    this.#link.send({ t: "ack", session, execution, seq: answer.ack, final: answer.final });
+    this.reply(session, { execution, ...answer });
+  }
+
+  /** What a session has to say to the daemon's report. */
+  reply(session: string, reply: Reply): void {
+    const { execution } = reply;
+    this.#link.send(
+      "resend" in reply
+        ? { t: "resend", session, execution, seq: reply.resend }
+        : { t: "ack", session, execution, seq: reply.ack, final: reply.final },
+    );
   }
 
   async session(session: string, report: SessionReport): Promise<void> {

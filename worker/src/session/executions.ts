@@ -4,11 +4,13 @@ import {
   type ErrorCode,
   type Execution,
   type KernelEvent,
+  type Loss,
   type Outcome,
   QUEUE_LIMIT,
   type Survival,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
+import type { PromptReport } from "../host/prompt-reports.ts";
 import type { Alarm } from "./alarm.ts";
 import { resolveContext } from "./contexts.ts";
 import { continueLog } from "./continuation.ts";
@@ -16,13 +18,14 @@ import { type Envelope, runEnvelope } from "./envelope.ts";
 import { finishedExecution, openExecution, ownOutcome } from "./execution-record.ts";
 import type { GivenRuns } from "./given-runs.ts";
 import type { ExecutionRow, Journal } from "./journal.ts";
-import { refusalToRun } from "./machine.ts";
+import { expiresAt, refusalToRun } from "./machine.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Records, SessionRecord } from "./record.ts";
-import type { Signal } from "./signal.ts";
+import { SESSION_TOPIC, type Signal } from "./signal.ts";
 
 /** A command travels in one frame and rests in one row. */
 export const COMMAND_LIMIT_BYTES = 1_500_000;
+const USAGE_MIRROR_MS = 60_000;
 const PRUNE_EVERY = 64;
 const PRUNE_ABOVE_BYTES = 1024 * 1024;
 const KEEP = { logBytes: 64 * 1024 * 1024, logs: 1_000, records: 10_000 };
@@ -38,7 +41,7 @@ export interface Submission {
 }
 
 /** `next` is the run that the report made room for. */
-export type ReportAnswer = { ack: number; final: boolean; next?: Envelope } | { resend: number };
+export type ReportAnswer = ({ ack: number; final: boolean } | { resend: number }) & { next?: Envelope };
 
 export interface ExecutionsParts {
   readonly records: Records;
@@ -83,7 +86,7 @@ export class Executions {
       if (inserted) {
         if (fresh) this.#records.addContext(context);
         this.#records.use(row.queued_at);
-        return this.#runs.accept(id, this.#handOver(id, row.state === "sent" ? run : null));
+        return this.#runs.accept(id, this.#handOver(id, row.state === "sent" ? run : null, waiting));
       }
     }
     // What was accepted before is answered whatever the session's state is now.
@@ -121,11 +124,14 @@ export class Executions {
   }
 
   /** Takes the row back when the host cannot be reached: nothing was sent, so a retry is a new request. */
-  async #handOver(id: string, run: Envelope | null): Promise<Answer<string>> {
-    let refusal: Answer<null> | null = null;
+  async #handOver(id: string, run: Envelope | null, prompt: boolean): Promise<Answer<string>> {
+    let refusal: Answer<unknown> | null = null;
     try {
-      if (run) refusal = await this.#outgoing.send(run, true);
-      else if (!(await this.#outgoing.hostIsReachable()))
+      if (run) {
+        const sent = await this.#outgoing.send(run, { refusable: true, prompt });
+        if ("failure" in sent) refusal = sent;
+        else if (sent.value) await this.#answered(sent.value);
+      } else if (!(await this.#outgoing.hostIsReachable()))
         refusal = refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
     } catch (error) {
       // It is sent again; the caller's execution stands.
@@ -149,7 +155,14 @@ export class Executions {
     await Promise.all(this.#runs.silent().map((run) => this.#outgoing.send(run)));
   }
 
-  report(id: string, events: readonly KernelEvent[], outcome: Outcome | null): ReportAnswer {
+  /** The report came in the answer to the run. */
+  async #answered({ execution, events, outcome }: PromptReport): Promise<void> {
+    const { next, ...reply } = await this.report(execution, events, outcome);
+    this.#outgoing.reply({ execution, ...reply });
+    if (next) void this.#give(next);
+  }
+
+  async report(id: string, events: readonly KernelEvent[], outcome: Outcome | null): Promise<ReportAnswer> {
     this.#outgoing.heard();
     const row = this.#journal.find(id);
     const reported = Math.max(events.at(-1)?.seq ?? 0, outcome?.last_seq ?? 0);
@@ -171,7 +184,21 @@ export class Executions {
     // The whole log is often in this one report.
     this.#finish(grown, outcome, row.last_seq === 0 ? log.fresh : this.#journal.events(id));
     const next = this.#takeNext(row.context);
+    await this.#ended(row.context, outcome.state);
     return { ack: grown.last_seq, final: true, ...(next && { next }) };
+  }
+
+  /** D1's counters may lag, but not for long; and while it ran nobody looked at the idle time. */
+  async #ended(context: string, { reason, lost_at: at }: Survival): Promise<void> {
+    if (reason && at) this.lost({ context, reason, at });
+    const { spec, created_at } = this.#records.session!;
+    const end = expiresAt({ ...spec, created_at, last_used_at: this.#records.activity.last_used_at });
+    await this.#alarm.wakeAt(Math.min(end, Date.now() + USAGE_MIRROR_MS));
+  }
+
+  /** Once for each loss, whoever says it first: the host, or the execution that met it. */
+  lost({ context, reason, at }: Loss): void {
+    if (this.#records.logOnce("context.lost", { context, reason, at })) this.#signal.wake(SESSION_TOPIC);
   }
 
   async interrupt(id: string): Promise<Answer<null>> {
@@ -179,11 +206,13 @@ export class Executions {
     if (!row) return refuse("NOT_FOUND", "No such execution");
     if (row.state === "queued")
       this.#end(row, "interrupted", "INTERRUPTED", "It was interrupted before it ran", KEPT);
-    else if (row.state === "sent")
-      return this.#outgoing.send({
+    else if (row.state === "sent") {
+      const sent = await this.#outgoing.send({
         command: { type: "interrupt", execution: id },
         dedupe: `interrupt:${id}`,
       });
+      if ("failure" in sent) return sent;
+    }
     return ok(null);
   }
 
@@ -236,11 +265,17 @@ export class Executions {
   /** Sends the next of a context, if none of it is on its way. */
   #pump(context: string): void {
     const next = this.#takeNext(context);
-    if (next)
-      this.#outgoing.send(next).catch((error) => {
-        console.error("run not handed over yet", next.dedupe, error);
-        return this.#alarm.retrySoon();
-      });
+    if (next) void this.#give(next);
+  }
+
+  async #give(run: Envelope): Promise<void> {
+    try {
+      const sent = await this.#outgoing.send(run, { prompt: true });
+      if ("value" in sent && sent.value) await this.#answered(sent.value);
+    } catch (error) {
+      console.error("run not handed over yet", run.dedupe, error);
+      await this.#alarm.retrySoon();
+    }
   }
 
   #takeNext(context: string): Envelope | null {

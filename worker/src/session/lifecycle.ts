@@ -4,7 +4,6 @@ import {
   type ErrorCode,
   ErrorCodeSchema,
   type Failure,
-  type Loss,
   limitRefusal,
   newId,
   type SessionReport,
@@ -20,12 +19,9 @@ import { expiresAt, hasEnded, type LifeEvent, reasonToStop, transition } from ".
 import type { Outgoing } from "./outgoing.ts";
 import { describe, type Records, type SessionRecord } from "./record.ts";
 import { holdVolumes, letVolumesGo, volumesHost } from "./session-volumes.ts";
-import type { Signal } from "./signal.ts";
+import { SESSION_TOPIC, type Signal } from "./signal.ts";
 import { fillSpec, hostMaxima } from "./spec.ts";
 
-export const SESSION_TOPIC = "session";
-
-const USAGE_MIRROR_MS = 60_000;
 const STOP_TIMEOUT_MS = 60_000;
 const KEEP_ENDED_MS = 30 * 24 * 3600_000;
 
@@ -193,7 +189,7 @@ export class Lifecycle {
       case "ready":
         // Said again after each welcome: what was on its way when the link was cut may be lost.
         if (!this.#apply("ready", { languages: report.languages, image: report.image })) void this.redrive();
-        for (const loss of report.lost ?? []) this.lost(loss);
+        for (const loss of report.lost ?? []) this.#executions.lost(loss);
         break;
       case "failed":
         this.end("failed", report.failure);
@@ -278,11 +274,6 @@ export class Lifecycle {
     this.#signal.wake(SESSION_TOPIC);
   }
 
-  /** Once for each loss, whoever says it first: the host, or the execution that met it. */
-  lost({ context, reason, at }: Loss): void {
-    if (this.#records.logOnce("context.lost", { context, reason, at })) this.#signal.wake(SESSION_TOPIC);
-  }
-
   #logStatus(): void {
     this.#records.log(
       "status",
@@ -331,14 +322,6 @@ export class Lifecycle {
   get listed(): Promise<void> {
     if (!this.#isListed) void this.settle();
     return this.#listed.promise;
-  }
-
-  /** After an execution: D1's counters may lag, but not for long; and while it ran nobody looked at the idle time. */
-  async usageChanged(): Promise<void> {
-    const session = this.#records.session!;
-    const { last_used_at } = this.#records.activity;
-    const end = expiresAt({ ...session.spec, created_at: session.created_at, last_used_at });
-    await this.#alarm.wakeAt(Math.min(end, Date.now() + USAGE_MIRROR_MS));
   }
 
   /** The runtime gives an alarm up that failed a few times, so this one never fails. */

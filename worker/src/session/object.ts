@@ -31,11 +31,11 @@ import { executionSource, sessionSource } from "./events.ts";
 import { Executions, type ReportAnswer, type Submission } from "./executions.ts";
 import { GivenRuns } from "./given-runs.ts";
 import { Journal, type StoredRecord } from "./journal.ts";
-import { Lifecycle, type NewSession, SESSION_TOPIC } from "./lifecycle.ts";
+import { Lifecycle, type NewSession } from "./lifecycle.ts";
 import { hasEnded, TOUCH_MAX_MS, touchMs } from "./machine.ts";
 import { Outgoing } from "./outgoing.ts";
 import { type ContextRow, describe, Records, type SessionRecord } from "./record.ts";
-import { Signal } from "./signal.ts";
+import { SESSION_TOPIC, Signal } from "./signal.ts";
 import { conflictsWith } from "./spec.ts";
 import { refuseBeyond, type SseSource, sseStream } from "./sse.ts";
 
@@ -240,7 +240,7 @@ export class SessionObject extends DurableObject<Env> {
           command: { type: "context.restart", context: context.name },
           dedupe: `context.restart:${newId("req")}`,
         },
-        true,
+        { refusable: true },
       );
       return "failure" in sent ? sent : ok(this.#describeContext(context));
     });
@@ -255,10 +255,11 @@ export class SessionObject extends DurableObject<Env> {
         context.name,
       );
       this.#records.removeContext(context.id);
-      return this.#outgoing.send({
+      const sent = await this.#outgoing.send({
         command: { type: "context.close", context: context.name },
         dedupe: `context.close:${context.id}`,
       });
+      return "failure" in sent ? sent : ok(null);
     });
   }
 
@@ -321,13 +322,7 @@ export class SessionObject extends DurableObject<Env> {
     events: KernelEvent[],
     outcome: Outcome | null,
   ): Promise<ReportAnswer | null> {
-    if (!this.#records.session) return null;
-    const answer = this.#executions.report(execution, events, outcome);
-    if ("final" in answer && answer.final) await this.#lifecycle.usageChanged();
-    const { reason, lost_at: at } = outcome?.state ?? {};
-    const context = reason && at && this.#journal.find(execution)?.context;
-    if (context) this.#lifecycle.lost({ context, reason, at });
-    return answer;
+    return this.#records.session ? this.#executions.report(execution, events, outcome) : null;
   }
 
   /** From the HostObject: what became of the session there. True when nothing of it should be left there. */

@@ -1,5 +1,8 @@
 /** @module Wakes whoever waits in this object for something to be written. */
 
+/** Of what happens to the session itself; an execution's topic is its id. */
+export const SESSION_TOPIC = "session";
+
 type Wake = (woken: boolean) => void;
 
 export class Signal {
