@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
@@ -32,6 +32,14 @@ const COMMANDS: Record<Exclude<Stage, "unit" | "workerd" | "e2e">, string[]> = {
 let passed = 0;
 let failed = 0;
 const times: FileTime[] = [];
+
+let running: ChildProcess | null = null;
+// Commands of ours are in a session of their own, so the terminal's Ctrl-C reaches only this process.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.on(signal, () => {
+    if (!running) process.exit(1);
+    running.kill(signal);
+  });
 
 try {
   const wanted = wantedBy(process.argv.slice(2));
@@ -129,8 +137,11 @@ function run(command: string[], env: Record<string, string> = {}): Promise<numbe
     stdio: "inherit",
     env: { ...process.env, ...env, PATH: path },
   });
-  return new Promise((resolve) => {
+  running = child;
+  return new Promise<number>((resolve) => {
     child.once("error", () => resolve(127));
     child.once("exit", (status) => resolve(status ?? 1));
+  }).finally(() => {
+    running = null;
   });
 }
