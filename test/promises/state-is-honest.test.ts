@@ -173,7 +173,12 @@ describe("promise 5: every ending says what survived", () => {
       const { id } = await client.create();
       const inBash = (code: string) => client.run(id, code, { language: "bash" });
       const kept = { variables: "kept", files: "kept" };
-      await inBash("kept=1; kill -9 -1");
+      // Until the guest has seen it die: a kernel that is dying already could still be given the next cell.
+      const died = 'while [ -e "${unused%/cmdline}" ]; do sleep 0.01; done';
+      const ended = await inBash(
+        `kept=1; unused=$(grep -l 'kernels/pytho[n]/main' /proc/[0-9]*/cmdline); echo "$unused"; kill -9 -1; ${died}`,
+      );
+      expect(ended.stdout).toMatch(/^\/proc\/\d+\/cmdline\n$/);
       expect((await client.run(id, "1")).state).toEqual(kept);
       await client.ok("POST", `/v1/sessions/${id}/contexts/python/restart`);
       expect((await client.run(id, "1")).state).toEqual(kept);
