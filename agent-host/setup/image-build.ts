@@ -17,16 +17,16 @@ import { filesIn } from "./image-tag.ts";
 import { startProgress } from "./progress.ts";
 import type { Log } from "./run-command.ts";
 
-type Build = { name: string; folder: string; ref: string; logFile: string };
+type Build = { name: string; folders: readonly string[]; ref: string; logFile: string };
 
-/** Builds one image from its folder; the engine's own log goes to a file, a line per step to `log`. */
+/** Builds one image from its folders; the engine's own log goes to a file, a line per step to `log`. */
 export async function buildImage(
   docker: Docker,
-  { name, folder, ref, logFile }: Build,
+  { name, folders, ref, logFile }: Build,
   log: Log,
 ): Promise<void> {
   const progress = startProgress(`Image ${name}`, log);
-  const context = buildContext(folder);
+  const context = buildContext(folders);
   mkdirSync(dirname(logFile), { recursive: true });
   const raw = createWriteStream(logFile);
   const tail: string[] = [];
@@ -49,7 +49,7 @@ export async function buildImage(
         t: ref,
         rm: true,
         forcerm: true,
-        buildargs: buildArgs(readFileSync(join(folder, "Dockerfile"), "utf8"), process.env),
+        buildargs: buildArgs(readFileSync(join(context, "Dockerfile"), "utf8"), process.env),
         labels: { "sandbar.image": name },
         // The host's network, because a proxy may listen on the host's own 127.0.0.1.
         networkmode: "host",
@@ -71,9 +71,9 @@ export async function buildImage(
   }
 }
 
-function buildContext(folder: string): string {
+function buildContext(folders: readonly string[]): string {
   const context = mkdtempSync(join(tmpdir(), "sandbar-image-"));
-  cpSync(folder, context, { recursive: true });
+  for (const folder of folders) cpSync(folder, context, { recursive: true });
   const ca = caBundleFile();
   if (ca) copyFileSync(ca, join(context, "build-ca.pem"));
   return context;

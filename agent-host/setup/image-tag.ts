@@ -4,12 +4,13 @@ import { join, relative } from "node:path";
 import type Docker from "dockerode";
 
 /** Names an image after what it is made of, so that a changed recipe is a new image and an unchanged one is none. */
-export function imageTag(name: string, folder: string, baseRecipe: number): string {
+export function imageTag(name: string, folders: readonly string[], baseRecipe: number): string {
   const hash = createHash("sha256").update(`base ${baseRecipe}\0`);
-  for (const file of filesIn(folder)) {
-    const content = readFileSync(file);
-    hash.update(`${relative(folder, file)}\0${content.length}\0`).update(content);
-  }
+  for (const folder of folders)
+    for (const file of filesIn(folder)) {
+      const content = readFileSync(file);
+      hash.update(`${relative(folder, file)}\0${content.length}\0`).update(content);
+    }
   return `sandbar/${name}:${hash.digest("hex").slice(0, 12)}`;
 }
 

@@ -15,11 +15,12 @@ const folderWith = (content: string) => {
 };
 
 test("an image's tag depends on its recipe and its base, and not on where the folder lies", () => {
-  const tag = imageTag("python", folderWith("FROM a"), 1);
+  const tag = imageTag("python", [folderWith("FROM a")], 1);
   expect(tag).toMatch(/^sandbar\/python:[0-9a-f]{12}$/);
-  expect(imageTag("python", folderWith("FROM a"), 1)).toBe(tag);
-  expect(imageTag("python", folderWith("FROM b"), 1)).not.toBe(tag);
-  expect(imageTag("python", folderWith("FROM a"), 2)).not.toBe(tag);
+  expect(imageTag("python", [folderWith("FROM a")], 1)).toBe(tag);
+  expect(imageTag("python", [folderWith("FROM b")], 1)).not.toBe(tag);
+  expect(imageTag("python", [folderWith("FROM a")], 2)).not.toBe(tag);
+  expect(imageTag("python", [folderWith("FROM a"), folderWith("shared")], 1)).not.toBe(tag);
 });
 
 test("a build gets the proxies, and of the package indexes those its Dockerfile asks for", () => {

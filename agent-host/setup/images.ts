@@ -29,7 +29,7 @@ export async function ensureImages<N extends ImageName>(
         if (await imageExists(docker, refs[name])) return;
         await ensureBaseImage(docker, log);
         const logFile = join(process.env.SANDBAR_HOME ?? join(repo, ".sandbar"), "logs", `image-${name}.log`);
-        await buildImage(docker, { name, folder: imageFolder(name), ref: refs[name], logFile }, log);
+        await buildImage(docker, { name, folders: imageFolders(name), ref: refs[name], logFile }, log);
         await docker.getImage(refs[name]).tag({ repo: `sandbar/${name}`, tag: "latest" });
       },
       () => log(`Image ${name}: another build is running, waiting`),
@@ -41,10 +41,11 @@ export async function ensureImages<N extends ImageName>(
 }
 
 export function imageRef(name: ImageName): string {
-  return imageTag(name, imageFolder(name), BASE_RECIPE);
+  return imageTag(name, imageFolders(name), BASE_RECIPE);
 }
 
-const imageFolder = (name: ImageName) => join(repo, "images", name);
+/** Its own, and what all images share; together they are what the engine gets to build from. */
+const imageFolders = (name: ImageName) => [name, "common"].map((folder) => join(repo, "images", folder));
 
 if (import.meta.main) {
   const names = process.argv.slice(2) as ImageName[];
