@@ -1,5 +1,11 @@
 /** @module The client: sessions for agents, and what operators and admins need. */
-import type { CreateSession, Session as SessionRecord } from "@sandbar/shared";
+import type {
+  AllSessionMetrics,
+  CreateSession,
+  Session as SessionRecord,
+  TenantEvent,
+  UsageSeries,
+} from "@sandbar/shared";
 import { Artifacts } from "./artifacts.ts";
 import { configFromEnv, type Env } from "./config.ts";
 import { SandbarError } from "./errors.ts";
@@ -7,6 +13,7 @@ import { Http, type HttpOptions } from "./http.ts";
 import { Listing } from "./listing.ts";
 import { DatasetSources, Hosts, Keys, type Usage, Volumes } from "./operator.ts";
 import { Session } from "./session.ts";
+import { type EventsOptions, tenantEvents } from "./tenant-events.ts";
 
 /** `{url, apiKey}`, and optionally another fetch, another retry policy, more headers. */
 export type SandbarOptions = HttpOptions;
@@ -20,6 +27,15 @@ export interface SessionFilter {
   key?: string;
   status?: SessionRecord["status"];
   label?: string;
+}
+
+export interface SeriesOptions {
+  /** Seconds of one point: 60, 3600 or 86400. */
+  step?: 60 | 3600 | 86400;
+  from?: Date | string;
+  to?: Date | string;
+  /** Another tenant's, for operators. */
+  tenant?: string;
 }
 
 export class Sandbar {
@@ -91,6 +107,22 @@ export class Sandbar {
     return this.http.json("GET", "/v1/usage", { query: { tenant } });
   }
 
+  /** The same over time: executions, errors, latencies, artifacts, sessions. */
+  usageSeries({ step, from, to, tenant }: SeriesOptions = {}): Promise<UsageSeries> {
+    const query = { step, from: isoTime(from), to: isoTime(to), tenant };
+    return this.http.json("GET", "/v1/usage/series", { query });
+  }
+
+  /** The newest samples of every running session; looking is not use. */
+  sessionMetrics(): Promise<AllSessionMetrics> {
+    return this.http.json("GET", "/v1/metrics/sessions");
+  }
+
+  /** What happens in the tenant from now on, or after `lastEventId`; goes on by itself after a cut. */
+  events(options: EventsOptions = {}): AsyncGenerator<TenantEvent> {
+    return tenantEvents(this.http, options);
+  }
+
   health(): Promise<Record<string, unknown>> {
     return this.http.json("GET", "/healthz");
   }
@@ -99,3 +131,5 @@ export class Sandbar {
     return (await this.http.request("GET", "/metrics")).text();
   }
 }
+
+const isoTime = (time: Date | string | undefined) => (time instanceof Date ? time.toISOString() : time);

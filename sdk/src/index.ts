@@ -4,14 +4,21 @@
  * @module
  */
 export type {
+  AllSessionMetrics,
   ApiKey,
   Context,
   CreateSession,
   ErrorCode,
+  ExecutionNews,
   Host,
   Language,
   MimeBundle,
+  Sample,
   Session as SessionRecord,
+  SessionMetrics,
+  TenantEvent,
+  UsagePoint,
+  UsageSeries,
 } from "@sandbar/shared";
 export * from "./artifacts.ts";
 export * from "./client.ts";
@@ -34,4 +41,5 @@ export * from "./operator.ts";
 export * from "./processes.ts";
 export { quote } from "./quote.ts";
 export * from "./session.ts";
+export type { EventsOptions } from "./tenant-events.ts";
 export * from "./terminal.ts";

@@ -1,5 +1,5 @@
 /** @module One sandbox session: run code in it, and reach everything it holds. */
-import type { CreateExecution, Language, Session as SessionRecord } from "@sandbar/shared";
+import type { CreateExecution, Language, SessionMetrics, Session as SessionRecord } from "@sandbar/shared";
 import { type Artifact, Artifacts, type ExportResult } from "./artifacts.ts";
 import { Contexts } from "./contexts.ts";
 import { Datasets } from "./datasets.ts";
@@ -157,6 +157,11 @@ export class Session {
   /** Variables, imports and working directory of a context. */
   state(options: { context?: string } = {}): Promise<SessionState> {
     return this.#http.json("GET", `${this.#path}/state`, { query: { context: options.context } });
+  }
+
+  /** CPU, memory, processes and disk of the last minutes, the last of them now; looking is not use. */
+  metrics(): Promise<SessionMetrics> {
+    return this.#http.json("GET", `${this.#path}/metrics`);
   }
 
   /** Keeps files of the session as artifacts: one result per file, in order. */
