@@ -14,7 +14,8 @@ export function firstLoadBudget(limitBytes: number): Plugin {
         wanted.add(file);
         for (const imported of chunk.imports) want(imported);
       };
-      for (const chunk of Object.values(bundle)) if (chunk.type === "chunk" && chunk.isEntry) want(chunk.fileName);
+      for (const chunk of Object.values(bundle))
+        if (chunk.type === "chunk" && chunk.isEntry) want(chunk.fileName);
       const bytes = [...wanted].reduce((sum, file) => {
         const chunk = bundle[file];
         return sum + (chunk?.type === "chunk" ? gzipSync(chunk.code).length : 0);

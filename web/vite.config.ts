@@ -31,7 +31,10 @@ export default defineConfig({
           changeOrigin: true,
           ws: true,
           // The product lets a cookie change something only from its own origin.
-          headers: { origin: new URL(product).origin, ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}) },
+          headers: {
+            origin: new URL(product).origin,
+            ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
+          },
         },
       ]),
     ),

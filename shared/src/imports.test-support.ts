@@ -14,7 +14,7 @@ export interface Import {
 const IMPORT = /(?:^(?:import|export|\})[^"'\n]* from |^import |\bimport\()["']([^"'\n]+)["']/gm;
 
 export function importsBelow(root: string, folder = "."): Import[] {
-  const files = globSync(`${folder}/**/*.{ts,mjs}`, {
+  const files = globSync(`${folder}/**/*.{ts,tsx,mjs}`, {
     cwd: root,
     exclude: (name) => name === "node_modules" || name === "dist",
   });

@@ -9,6 +9,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   shared: [],
   sdk: ["shared"],
   worker: ["shared", "sdk"],
+  web: ["shared", "sdk"],
   "agent-host": ["shared"],
   cli: ["shared", "sdk", "worker", "agent-host"],
   docs: ["shared"],

@@ -3,7 +3,15 @@ import { useEffect, useState } from "react";
 import { IconButton } from "./icon-button.tsx";
 import { toastError } from "./toast.tsx";
 
-export function CopyButton({ text, label = "Copy", className }: { text: string; label?: string; className?: string }) {
+export function CopyButton({
+  text,
+  label = "Copy",
+  className,
+}: {
+  text: string;
+  label?: string;
+  className?: string;
+}) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;

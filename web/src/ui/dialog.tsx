@@ -26,7 +26,7 @@ export function Dialog({
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.4)]" />
         <Radix.Content
-          aria-describedby={description ? undefined : ""}
+          {...(description ? {} : { "aria-describedby": undefined })}
           className={clsx(
             "fixed top-[8vh] left-1/2 z-40 flex max-h-[84vh] w-[calc(100vw-1.5rem)] -translate-x-1/2 flex-col rounded-xl bg-surface shadow-pop outline-none",
             { sm: "max-w-sm", md: "max-w-lg", lg: "max-w-2xl", xl: "max-w-4xl" }[width],
@@ -48,7 +48,9 @@ export function Dialog({
           </header>
           {children && <div className="min-h-0 flex-1 overflow-y-auto px-4 pb-4">{children}</div>}
           {footer && (
-            <footer className="flex flex-wrap items-center justify-end gap-2 border-t px-4 py-3">{footer}</footer>
+            <footer className="flex flex-wrap items-center justify-end gap-2 border-t px-4 py-3">
+              {footer}
+            </footer>
           )}
         </Radix.Content>
       </Radix.Portal>

@@ -22,7 +22,10 @@ export function ErrorNote({
   return (
     <div
       role="alert"
-      className={clsx("flex items-start gap-2.5 rounded-lg bg-danger-soft px-3 py-2.5 text-sm text-text", className)}
+      className={clsx(
+        "flex items-start gap-2.5 rounded-lg bg-danger-soft px-3 py-2.5 text-sm text-text",
+        className,
+      )}
     >
       <TriangleAlert className="mt-0.5 size-4 shrink-0 text-danger" aria-hidden />
       <div className="min-w-0 flex-1 space-y-0.5">

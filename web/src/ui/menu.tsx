@@ -34,7 +34,6 @@ export function Menu({
         >
           {items.map((item, index) =>
             item === null ? (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a line has nothing else to tell it from another
               <Radix.Separator key={index} className="my-1 h-px bg-line" />
             ) : (
               <Radix.Item

@@ -1,7 +1,17 @@
 import { clsx } from "clsx";
 
 /** How much of something is used; turns amber, then red, as it fills. */
-export function Meter({ value, max, label, className }: { value: number; max: number; label: string; className?: string }) {
+export function Meter({
+  value,
+  max,
+  label,
+  className,
+}: {
+  value: number;
+  max: number;
+  label: string;
+  className?: string;
+}) {
   const share = max > 0 ? Math.min(1, value / max) : 0;
   return (
     <div
@@ -13,7 +23,10 @@ export function Meter({ value, max, label, className }: { value: number; max: nu
       className={clsx("h-1.5 overflow-hidden rounded-full bg-hover", className)}
     >
       <div
-        className={clsx("h-full rounded-full", share > 0.9 ? "bg-danger" : share > 0.75 ? "bg-warn" : "bg-accent")}
+        className={clsx(
+          "h-full rounded-full",
+          share > 0.9 ? "bg-danger" : share > 0.75 ? "bg-warn" : "bg-accent",
+        )}
         style={{ width: `${share * 100}%` }}
       />
     </div>

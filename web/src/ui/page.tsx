@@ -1,21 +1,28 @@
 import type { ReactNode } from "react";
 
-/** A room's frame: a title with its actions, and a body that fills what is left and scrolls. */
+/** A room's frame: a row of filters and actions, and a body that fills what is left. The crumbs show the title. */
 export function Page({
   title,
+  filters,
   actions,
   children,
 }: {
-  title: ReactNode;
+  title: string;
+  /** At the left: search, filters, what is chosen. */
+  filters?: ReactNode;
+  /** At the right; the main one last. */
   actions?: ReactNode;
   children: ReactNode;
 }) {
   return (
-    <div className="flex h-full min-h-0 flex-col px-4 pt-4 pb-4 sm:px-6">
-      <header className="mb-3 flex min-h-8 flex-wrap items-center gap-x-3 gap-y-2">
-        <h1 className="flex-1 text-lg font-semibold tracking-tight">{title}</h1>
-        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
-      </header>
+    <div className="flex h-full min-h-0 flex-col px-4 pt-3 pb-4 sm:px-6">
+      <h1 className="sr-only">{title}</h1>
+      {(filters || actions) && (
+        <div className="mb-3 flex min-h-8 flex-wrap items-center gap-2">
+          <div className="flex min-w-0 flex-1 flex-wrap items-center gap-2">{filters}</div>
+          {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        </div>
+      )}
       {children}
     </div>
   );

@@ -25,7 +25,10 @@ export function Popover({
           align={align}
           sideOffset={6}
           collisionPadding={8}
-          className={clsx("z-50 animate-appear rounded-lg bg-raised p-3 text-sm shadow-pop outline-none", className)}
+          className={clsx(
+            "z-50 animate-appear rounded-lg bg-raised p-3 text-sm shadow-pop outline-none",
+            className,
+          )}
         >
           {children}
         </Radix.Content>

@@ -35,7 +35,13 @@ export function Sparkline({
       {values.length > 1 && (
         <>
           <polygon points={`0,${height} ${line} ${width},${height}`} fill="currentColor" opacity="0.14" />
-          <polyline points={line} fill="none" stroke="currentColor" strokeWidth="1.25" strokeLinejoin="round" />
+          <polyline
+            points={line}
+            fill="none"
+            stroke="currentColor"
+            strokeWidth="1.25"
+            strokeLinejoin="round"
+          />
         </>
       )}
     </svg>

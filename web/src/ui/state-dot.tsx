@@ -46,7 +46,14 @@ export function StateDot({ state, label, className }: { state: string; label?: s
         className={clsx(
           "size-2 shrink-0 rounded-full",
           hollow ? "border-[1.5px] border-current opacity-80" : COLOURS[tone],
-          hollow && { neutral: "text-faint", accent: "text-accent", ok: "text-ok", warn: "text-warn", danger: "text-danger" }[tone],
+          hollow &&
+            {
+              neutral: "text-faint",
+              accent: "text-accent",
+              ok: "text-ok",
+              warn: "text-warn",
+              danger: "text-danger",
+            }[tone],
           moving && "animate-pulse-soft",
         )}
       />

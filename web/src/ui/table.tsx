@@ -92,7 +92,12 @@ export function Table<Row>({
         style={{ gridTemplateColumns: template, height: 32 }}
       >
         {shown.map((column) => (
-          <span key={column.id} role="columnheader" tabIndex={-1} className={clsx("truncate", column.align === "right" && "text-right")}>
+          <span
+            key={column.id}
+            role="columnheader"
+            tabIndex={-1}
+            className={clsx("truncate", column.align === "right" && "text-right")}
+          >
             {column.header}
           </span>
         ))}
@@ -100,7 +105,6 @@ export function Table<Row>({
       <div ref={scroller} role="rowgroup" className="min-h-0 flex-1 overflow-y-auto" onKeyDown={move}>
         {loading ? (
           Array.from({ length: 6 }, (_, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
             <div key={index} className="flex items-center border-b px-3" style={{ height: rowHeight }}>
               <Skeleton className="h-3 w-full" />
             </div>
@@ -128,13 +132,20 @@ export function Table<Row>({
                     onOpen && "cursor-pointer hover:bg-hover/60",
                     selected?.(row) && "bg-accent-soft/60",
                   )}
-                  style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${start}px)` }}
+                  style={{
+                    gridTemplateColumns: template,
+                    height: rowHeight,
+                    transform: `translateY(${start}px)`,
+                  }}
                 >
                   {shown.map((column) => (
                     <div
                       key={column.id}
                       role="cell"
-                      className={clsx("min-w-0 truncate", column.align === "right" && "text-right tabular-nums")}
+                      className={clsx(
+                        "min-w-0 truncate",
+                        column.align === "right" && "text-right tabular-nums",
+                      )}
                     >
                       {column.cell(row)}
                     </div>

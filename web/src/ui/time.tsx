@@ -24,7 +24,13 @@ export function preciseDuration(ms: number): string {
 }
 
 /** Relative, and absolute as its title. `style="age"` leaves out "ago" and "in". */
-export function Time({ at, style = "relative" }: { at: string | null | undefined; style?: "relative" | "age" }) {
+export function Time({
+  at,
+  style = "relative",
+}: {
+  at: string | null | undefined;
+  style?: "relative" | "age";
+}) {
   const now = useNow();
   if (!at) return <span className="text-faint">–</span>;
   const seconds = (now - Date.parse(at)) / 1000;

@@ -31,7 +31,11 @@ export function toast(title: string, detail?: string): void {
 /** Says that something failed where there is no place for an ErrorNote. */
 export function toastError(error: unknown, doing?: string): void {
   const { code, detail, hint } = problemOf(error);
-  push({ title: doing ? `${doing}: ${code}` : code, detail: hint ? `${detail} ${hint}` : detail, tone: "danger" });
+  push({
+    title: doing ? `${doing}: ${code}` : code,
+    detail: hint ? `${detail} ${hint}` : detail,
+    tone: "danger",
+  });
 }
 
 export function Toasts() {
@@ -58,7 +62,9 @@ export function Toasts() {
           )}
           <div className="min-w-0 flex-1">
             <Radix.Title className="font-medium break-words">{title}</Radix.Title>
-            {detail && <Radix.Description className="text-xs break-words text-muted">{detail}</Radix.Description>}
+            {detail && (
+              <Radix.Description className="text-xs break-words text-muted">{detail}</Radix.Description>
+            )}
           </div>
           <Radix.Close aria-label="Dismiss" className="rounded text-faint hover:text-text">
             <X className="size-3.5" />

@@ -1,0 +1,23 @@
+/** @module Every query key of the console. A room adds its own here, so that events and actions can name them. */
+export const keys = {
+  me: ["me"] as const,
+  sessions: ["sessions"] as const,
+  sessionMetrics: ["sessions", "metrics"] as const,
+  session: (id: string) => ["session", id] as const,
+  contexts: (session: string) => ["session", session, "contexts"] as const,
+  state: (session: string, context: string) => ["session", session, "state", context] as const,
+  executions: (session: string) => ["session", session, "executions"] as const,
+  metrics: (session: string) => ["session", session, "metrics"] as const,
+  files: (session: string, path: string) => ["session", session, "files", path] as const,
+  processes: (session: string) => ["session", session, "processes"] as const,
+  ports: (session: string) => ["session", session, "ports"] as const,
+  sessionArtifacts: (session: string) => ["session", session, "artifacts"] as const,
+  sessionDatasets: (session: string) => ["session", session, "datasets"] as const,
+  artifacts: ["artifacts"] as const,
+  datasetSources: ["dataset-sources"] as const,
+  volumes: ["volumes"] as const,
+  hosts: ["hosts"] as const,
+  host: (id: string) => ["hosts", id] as const,
+  apiKeys: ["keys"] as const,
+  usage: ["usage"] as const,
+};

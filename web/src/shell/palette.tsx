@@ -1,0 +1,58 @@
+import { Command as Cmdk } from "cmdk";
+import { Kbd } from "../ui/kbd.tsx";
+import { type Command, useAllCommands } from "./commands.ts";
+
+/** Everything that can be done here, by name. Loaded when it is first opened. */
+export default function Palette({
+  open,
+  onOpenChange,
+}: {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}) {
+  const groups = new Map<string, Command[]>();
+  for (const command of useAllCommands().filter(({ handledElsewhere }) => !handledElsewhere))
+    groups.set(command.group, [...(groups.get(command.group) ?? []), command]);
+  return (
+    <Cmdk.Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      label="Commands"
+      loop
+      overlayClassName="fixed inset-0 z-40 bg-[rgb(0_0_0/0.4)]"
+      contentClassName="fixed top-[12vh] left-1/2 z-50 w-[calc(100vw-1.5rem)] max-w-xl -translate-x-1/2 overflow-hidden rounded-xl bg-raised shadow-pop outline-none"
+    >
+      <Cmdk.Input
+        placeholder="Type a command, a room, a session…"
+        className="h-11 w-full border-b bg-transparent px-4 text-base outline-none"
+      />
+      <Cmdk.List className="max-h-[50vh] overflow-y-auto p-1.5">
+        <Cmdk.Empty className="px-3 py-6 text-center text-muted">Nothing has this name.</Cmdk.Empty>
+        {[...groups].map(([group, commands]) => (
+          <Cmdk.Group
+            key={group}
+            heading={group}
+            className="[&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-faint"
+          >
+            {commands.map((command) => (
+              <Cmdk.Item
+                key={command.id}
+                value={`${command.title} ${command.id}`}
+                keywords={command.keywords ? [command.keywords] : undefined}
+                onSelect={() => {
+                  onOpenChange(false);
+                  command.run();
+                }}
+                className="flex h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5 data-[selected=true]:bg-hover [&_svg]:size-4 [&_svg]:text-faint"
+              >
+                {command.icon}
+                <span className="flex-1 truncate">{command.title}</span>
+                {command.shortcut && <Kbd keys={command.shortcut} />}
+              </Cmdk.Item>
+            ))}
+          </Cmdk.Group>
+        ))}
+      </Cmdk.List>
+    </Cmdk.Dialog>
+  );
+}
