@@ -22,6 +22,7 @@ import type { Config } from "./host/config.ts";
 import { createSigner, type Identity } from "./host/identity.ts";
 import type { Log } from "./host/log.ts";
 import { Journal } from "./journal/journal.ts";
+import { Metrics } from "./metrics/metrics.ts";
 import { Pool } from "./pool/pool.ts";
 import { ProcessCalls } from "./processes/process-calls.ts";
 import { HostCalls } from "./session/host-calls.ts";
@@ -104,6 +105,8 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
     log,
   });
 
+  const metrics = new Metrics(() => sessions.running(), log);
+
   const calls = new HostCalls({
     session: (id) => sessions.get(id)?.access,
     ofSession: {
@@ -112,8 +115,9 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
       ...datasets.calls,
       ...processes.calls,
       state: (session, params) => session.call("state", params),
+      metrics: (session) => metrics.samples(session),
     },
-    ofHost: volumeCalls(engine.volumes),
+    ofHost: { ...volumeCalls(engine.volumes), ...metrics.calls },
     send: (frame) => link.send(frame),
   });
   const intake: Intake = new Intake(link, {
@@ -136,6 +140,7 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
     sessions,
     pool,
     removals,
+    metrics,
     exports,
     datasetCache,
     datasetJournal,

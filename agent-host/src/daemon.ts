@@ -85,9 +85,10 @@ async function takeUp(parts: DaemonParts, signal: AbortSignal): Promise<void> {
   sweepAgainAndAgain(parts, signal);
 }
 
-function serve({ link, pool }: DaemonParts): void {
+function serve({ link, pool, metrics }: DaemonParts): void {
   link.start();
   pool.start();
+  metrics.start();
 }
 
 async function drain({ pool, sessions, removals, engine }: DaemonParts): Promise<void> {
@@ -96,9 +97,10 @@ async function drain({ pool, sessions, removals, engine }: DaemonParts): Promise
   await engine.clearAway();
 }
 
-function close({ removals, capacity, link, datasetJournal, journal }: DaemonParts): void {
+function close({ removals, capacity, metrics, link, datasetJournal, journal }: DaemonParts): void {
   removals.stop();
   capacity.stop();
+  metrics.stop();
   link.stop();
   datasetJournal.close();
   journal.close();

@@ -15,11 +15,12 @@ const ROOMS: Record<string, string[]> = {
   files: ["io", "host", "control-plane", "guest"],
   datasets: ["io", "host", "journal", "control-plane", "guest"],
   processes: ["io", "host", "control-plane", "guest"],
+  metrics: ["host", "engine"],
   execution: ["io", "host", "journal", "artifacts"],
   pool: ["host", "journal", "guest", "engine"],
   session: [
     ...["io", "host", "journal", "control-plane", "guest", "box", "engine"],
-    ...["artifacts", "files", "datasets", "processes", "execution", "pool"],
+    ...["artifacts", "files", "datasets", "processes", "metrics", "execution", "pool"],
   ],
 };
 

@@ -451,7 +451,10 @@ describe("the sandbar command on the real product", () => {
     expect((await sandbar(["hosts", "--api-key", key.secret])).code).toBe(125);
     expect((await sandbar(["keys", "rm", key.id])).code).toBe(0);
     expect((await sandbar(["usage"])).stdout).toContain("executions");
-    expect((await sandbar(["top", "-n", "1"])).stdout).toContain(stack.hostId);
+    const top = await sandbar(["top", "-n", "1"]);
+    expect(top.stdout).toContain(stack.hostId);
+    expect(top.stdout).toMatch(/CPU +MEMORY +DISK +PROCS +HOST/);
+    expect(top.stdout).toMatch(/\d+\.\d % +\d+ MB +\S+ k?B +\d+ +hst_/);
     expect(JSON.parse((await sandbar(["hosts", "enroll", "-o", "json"])).stdout).token).toBeTruthy();
   });
 

@@ -25,6 +25,7 @@ describe("promise 7: another tenant's id looks exactly like a missing one", () =
       ["POST", (s) => `/v1/sessions/${s}/executions/${execution}/interrupt`],
       ["GET", (s) => `/v1/sessions/${s}/contexts`],
       ["GET", (s) => `/v1/sessions/${s}/state`],
+      ["GET", (s) => `/v1/sessions/${s}/metrics`],
       ["GET", (s) => `/v1/sessions/${s}/events`],
       ["DELETE", (s) => `/v1/sessions/${s}`],
     ];
@@ -44,7 +45,8 @@ describe("promise 7: another tenant's id looks exactly like a missing one", () =
       ]);
     }
     expect((await alice.run(id, "secret")).text).toBe("1");
-    expect((await bob.ok<{ data: unknown[] }>("GET", "/v1/sessions")).data).toEqual([]);
+    for (const list of ["/v1/sessions", "/v1/metrics/sessions"])
+      expect((await bob.ok<{ data: unknown[] }>("GET", list)).data).toEqual([]);
   });
 
   it("gives the same key of two tenants two sessions", async () => {

@@ -37,6 +37,15 @@ describe("the TypeScript client on the real product", () => {
     });
   });
 
+  it("tells what sessions use", async () => {
+    await using session = await client.session();
+    const { data, limits } = await session.metrics();
+    expect(data.at(-1)!.memory_bytes).toBeGreaterThan(0);
+    expect(limits.memory_bytes).toBeGreaterThan(data.at(-1)!.memory_bytes);
+    const all = await client.sessionMetrics();
+    expect(all.data.map((item) => item.session)).toContain(session.id);
+  });
+
   it("errors of the code are answers; ok() throws them", async () => {
     await using session = await client.session();
     const execution = await session.run("1 / 0");

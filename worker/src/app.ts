@@ -23,6 +23,7 @@ import { hostRoutes } from "./routes/hosts.ts";
 import { importRoutes } from "./routes/imports.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { mcpDoor, mcpRoutes } from "./routes/mcp.ts";
+import { metricRoutes } from "./routes/metrics.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { portRoutes } from "./routes/ports.ts";
 import { processRoutes } from "./routes/processes.ts";
@@ -57,7 +58,7 @@ export function createApp(): App {
     c.header("X-Content-Type-Options", "nosniff");
   });
   app.use("/v1/*", authenticated);
-  for (const path of ["/v1/sessions/*", "/v1/artifacts/*", "/v1/volumes/*"])
+  for (const path of ["/v1/sessions/*", "/v1/artifacts/*", "/v1/volumes/*", "/v1/metrics/*"])
     app.use(path, requireScope("agent"));
   app.use("/metrics", authenticated, requireScope("operator"));
   app.use("/v1/hosts/*", requireScope("operator"));
@@ -71,6 +72,7 @@ export function createApp(): App {
 
   operationRoutes(app);
   sessionRoutes(app);
+  metricRoutes(app);
   executionRoutes(app);
   contextRoutes(app);
   fileRoutes(app);

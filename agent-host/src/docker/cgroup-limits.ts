@@ -3,26 +3,22 @@
  *
  * @module
  */
-import { readdirSync } from "node:fs";
 import { access, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Limits } from "@sandbar/shared";
+import { CGROUP_ROOT, cgroupPlaces, controllerFolder } from "./cgroup-places.ts";
 
-const ROOT = "/sys/fs/cgroup";
 const PERIOD_US = 100_000;
-/** Docker's cgroup drivers: cgroupfs, and systemd's slices. */
-const PLACES = (id: string) => [`docker/${id}`, `system.slice/docker-${id}.scope`];
 
 /** False where the cgroup is not found or may not be written; nothing is promised then. */
 export async function writeCgroupLimits(container: string, limits: Limits): Promise<boolean> {
-  if (!/^[0-9a-f]{64}$/.test(container)) return false;
   try {
-    for (const place of PLACES(container)) {
-      if (await exists(path.join(ROOT, place, "memory.max"))) {
-        await writeUnified(path.join(ROOT, place), limits);
+    for (const place of cgroupPlaces(container)) {
+      if (await exists(path.join(CGROUP_ROOT, place, "memory.max"))) {
+        await writeUnified(path.join(CGROUP_ROOT, place), limits);
         return true;
       }
-      const memory = path.join(ROOT, "memory", place);
+      const memory = path.join(CGROUP_ROOT, "memory", place);
       if (await exists(memory)) {
         await writeSplit(place, memory, limits);
         return true;
@@ -48,15 +44,9 @@ async function writeSplit(place: string, memory: string, limits: Limits): Promis
   // Memory with swap may never be the smaller of the two, on the way either.
   const files = (await exists(withSwap)) ? [limit, withSwap] : [limit];
   for (const file of grows ? files.toReversed() : files) await writeFile(file, bytes(limits));
-  await writeFile(path.join(controller("cpu"), place, "cpu.cfs_period_us"), String(PERIOD_US));
-  await writeFile(path.join(controller("cpu"), place, "cpu.cfs_quota_us"), String(quota(limits)));
-  await writeFile(path.join(controller("pids"), place, "pids.max"), String(limits.pids));
-}
-
-/** `cpu` is often mounted together with `cpuacct`. */
-function controller(name: string): string {
-  const found = readdirSync(ROOT).find((entry) => entry.split(",").includes(name));
-  return path.join(ROOT, found ?? name);
+  await writeFile(path.join(controllerFolder("cpu"), place, "cpu.cfs_period_us"), String(PERIOD_US));
+  await writeFile(path.join(controllerFolder("cpu"), place, "cpu.cfs_quota_us"), String(quota(limits)));
+  await writeFile(path.join(controllerFolder("pids"), place, "pids.max"), String(limits.pids));
 }
 
 const bytes = (limits: Limits) => String(limits.memory_mb * 1024 * 1024);

@@ -3,21 +3,23 @@
  *
  * @module
  */
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, statfs } from "node:fs/promises";
 import path from "node:path";
 import type { Limits, SessionSpec } from "@sandbar/shared";
 import { boxesFolder, filesFolder, removeBoxFolder } from "../box/box-folders.ts";
 import { resizeTmpfs } from "../box/mounts.ts";
-import type { ArrivalCheck, Box, BoxListener, BoxOptions, Making } from "../engine/box.ts";
+import type { ArrivalCheck, Box, BoxListener, BoxOptions, BoxUsage, Making } from "../engine/box.ts";
 import { GuestChannel } from "../guest/guest-channel.ts";
 import type { Config } from "../host/config.ts";
 import { writeCgroupLimits } from "./cgroup-limits.ts";
+import { type CgroupUsage, openCgroup } from "./cgroup-usage.ts";
 import type { Containers } from "./containers.ts";
 import { type LateMounts, mountLate } from "./late-mounts.ts";
 import type { Preparation } from "./provision/preparation.ts";
 import { prepareStorage } from "./storage.ts";
 
 const TELL_DOCKER_AFTER_MS = 1000;
+const TMPFS_MAGIC = 0x01021994;
 
 export interface DockerParts {
   readonly config: Config;
@@ -35,6 +37,8 @@ export class DockerBox implements Box {
   readonly #late: boolean;
   #channel: GuestChannel | null = null;
   #container: string | null = null;
+  /** Found when it is first asked for. */
+  #cgroup: (() => CgroupUsage) | null = null;
 
   constructor(options: BoxOptions, parts: DockerParts) {
     this.#options = options;
@@ -98,6 +102,18 @@ export class DockerBox implements Box {
 
   async nameAfter(session: string): Promise<void> {
     await this.#parts.containers.rename(this.#container!, session);
+  }
+
+  async usage(): Promise<BoxUsage | null> {
+    if (!this.#container) return null;
+    this.#cgroup ??= openCgroup(this.#container);
+    return this.#cgroup && { ...this.#cgroup(), diskBytes: await this.#diskBytes() };
+  }
+
+  /** Null where the files are not in a file system of their own. */
+  async #diskBytes(): Promise<number | null> {
+    const { type, bsize, blocks, bfree } = await statfs(filesFolder(this.#folder));
+    return type === TMPFS_MAGIC ? (blocks - bfree) * bsize : null;
   }
 
   async destroy(): Promise<void> {

@@ -28,6 +28,18 @@ export interface Making {
   onSandbox(id: string): void;
 }
 
+/** What a box has used, or uses now. */
+export interface BoxUsage {
+  /** Since it was made. */
+  readonly cpuUs: number;
+  /** Without what the kernel would give back at once. */
+  readonly memoryBytes: number;
+  /** Threads count. */
+  readonly processes: number;
+  /** In the box's own storage; null when nobody counts. */
+  readonly diskBytes: number | null;
+}
+
 /** Looks at what the guest found after it has entered /session anew; throws when it is not what was given to the box. */
 export type ArrivalCheck = (found: unknown) => void;
 
@@ -52,6 +64,9 @@ export interface Box {
 
   /** So that operators find the session's sandbox by its name. */
   nameAfter(session: string): Promise<void>;
+
+  /** Must be cheap: it is asked of every session every few seconds. Null when nothing runs, or nobody counts. */
+  usage(): Promise<BoxUsage | null>;
 
   /** Everything but a folder that outlives the session goes. May be called again, and for a box that was never made. */
   destroy(): Promise<void>;

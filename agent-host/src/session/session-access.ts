@@ -2,18 +2,28 @@
 import type { GuestAnswer, GuestMethod } from "@sandbar/shared";
 import type { IngestSession } from "../artifacts/artifact-ingest.ts";
 import type { DatasetSession } from "../datasets/datasets.ts";
+import type { BoxUsage } from "../engine/box.ts";
 import type { TransferSockets } from "../guest/transfer-sockets.ts";
 import { hasEnded, type SessionRow } from "../journal/journal.ts";
+import type { MeteredSession } from "../metrics/metrics.ts";
 import type { ProcessGuest } from "../processes/process-calls.ts";
 import type { SessionGuest } from "./session-guest.ts";
 
-export class SessionAccess implements IngestSession, DatasetSession, ProcessGuest {
+export class SessionAccess implements IngestSession, DatasetSession, ProcessGuest, MeteredSession {
   readonly row: SessionRow;
   readonly #guest: SessionGuest;
 
   constructor(row: SessionRow, guest: SessionGuest) {
     this.row = row;
     this.#guest = guest;
+  }
+
+  get id(): string {
+    return this.row.id;
+  }
+
+  get tenant(): string {
+    return this.row.tenant;
   }
 
   get terminal(): boolean {
@@ -38,6 +48,12 @@ export class SessionAccess implements IngestSession, DatasetSession, ProcessGues
 
   get artifactTransfers(): TransferSockets {
     return this.#guest.channel.artifacts;
+  }
+
+  /** A folder of the host is not counted: that would mean to walk through it. */
+  async usage(): Promise<BoxUsage | null> {
+    const usage = await this.#guest.usage();
+    return usage && this.row.spec.storage === "BIND" ? { ...usage, diskBytes: null } : usage;
   }
 
   call<M extends GuestMethod>(

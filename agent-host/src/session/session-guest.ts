@@ -10,7 +10,7 @@ import {
   type GuestMethod,
   SandbarError,
 } from "@sandbar/shared";
-import type { Box, BoxListener } from "../engine/box.ts";
+import type { Box, BoxListener, BoxUsage } from "../engine/box.ts";
 import { GuestCalls } from "../guest/guest-calls.ts";
 import type { GuestChannel, GuestHello } from "../guest/guest-channel.ts";
 import type { PooledBox } from "../pool/pooled-box.ts";
@@ -58,6 +58,11 @@ export class SessionGuest {
     const channel = this.#box?.channel;
     if (!channel) throw new SandbarError("SESSION_NOT_READY", "the session's box is not there");
     return channel;
+  }
+
+  /** What its box uses; null when there is none. */
+  async usage(): Promise<BoxUsage | null> {
+    return (await this.#box?.usage()) ?? null;
   }
 
   /** The box that it is in, or will be. */

@@ -10,6 +10,7 @@ import { outcomeOfBoxDeath } from "../execution/outcome.ts";
 import type { ExecutionRow, Run, SessionRow } from "../journal/journal.ts";
 import type { Pool } from "../pool/pool.ts";
 import { Session } from "./session.ts";
+import type { SessionAccess } from "./session-access.ts";
 import type { SessionParts } from "./session-parts.ts";
 
 /** Ids become folder names. */
@@ -39,6 +40,11 @@ export class Sessions {
 
   get starting(): number {
     return this.all().filter((session) => session.row.state === "creating").length;
+  }
+
+  /** Those that are ready, for whoever looks at what they use. */
+  running(): SessionAccess[] {
+    return this.all().flatMap(({ row, access }) => (row.state === "ready" ? [access] : []));
   }
 
   get(id: string): Session | undefined {

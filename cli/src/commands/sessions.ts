@@ -10,7 +10,7 @@ import {
 } from "../invocation/global-options.ts";
 import { age, type Column, printList, printOne, size } from "../terminal/print.ts";
 
-export const SESSION_COLUMNS: Column<SessionRecord>[] = [
+const SESSION_COLUMNS: Column<SessionRecord>[] = [
   { title: "id", value: (s) => s.id },
   { title: "key", value: (s) => s.key },
   { title: "runtime", value: (s) => s.runtime },

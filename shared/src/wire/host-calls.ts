@@ -9,6 +9,7 @@ import { ContextStateSchema } from "../api/context.ts";
 import { DatasetSchema, DatasetStageAnswerSchema, DatasetStageCallSchema } from "../api/dataset.ts";
 import { ExportRequestSchema, ExportResultSchema } from "../api/export.ts";
 import { FileEntrySchema, OpenedFileSchema, WrittenFileSchema } from "../api/file.ts";
+import { SAMPLE_LIMIT } from "../api/metrics.ts";
 import {
   GuestProcessListSchema,
   GuestProcessSchema,
@@ -34,9 +35,22 @@ const located = <T extends z.core.$ZodLooseShape>(shape: T) =>
 
 const written = { size: count.optional(), mkdirs: flag, mode: count.optional() };
 
+/** A sample of what a session uses, short because there are many: time, CPU, memory, processes, disk. */
+export const WireSampleSchema = z.tuple([
+  z.number().nonnegative().max(8.64e15),
+  z.number().nonnegative(),
+  count,
+  count,
+  count.nullable(),
+]);
+export type WireSample = z.infer<typeof WireSampleSchema>;
+const samples = { samples: z.array(WireSampleSchema).max(SAMPLE_LIMIT + 1) };
+
 /** About one session, which must be on this host. */
 export const SESSION_CALLS = {
   state: { params: z.object({ context: z.string() }), result: ContextStateSchema },
+  /** Those that are kept, and one of now. */
+  metrics: { params: z.object({}), result: z.object(samples) },
 
   "files.stat": { params: located({ follow: flag, readable: flag }), result: FileEntrySchema },
   "files.list": {
@@ -125,6 +139,11 @@ export const HOST_CALLS = {
   ...SESSION_CALLS,
   /** Bytes in use by name. */
   "volumes.sizes": { params: z.object({ tenant: z.string() }), result: z.record(z.string(), count) },
+  /** Of all running sessions of a tenant, at most `count` of each; fewer where there are very many. */
+  "metrics.sessions": {
+    params: z.object({ tenant: z.string(), count }),
+    result: z.object({ data: z.array(z.object({ session: z.string(), ...samples })) }),
+  },
   "volumes.remove": { params: z.object({ tenant: z.string(), name: z.string() }), result: nothing },
 } as const;
 

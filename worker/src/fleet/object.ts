@@ -147,6 +147,16 @@ export class FleetObject extends DurableObject<Env> {
       .toArray();
   }
 
+  /** Those that live, each with the host that it is on. */
+  async sessionsOf(tenant: string): Promise<{ session: string; host: string }[]> {
+    return this.#sql
+      .exec<{ session: string; host: string }>(
+        "SELECT session, host FROM reservations WHERE tenant = ? ORDER BY session",
+        tenant,
+      )
+      .toArray();
+  }
+
   async reserve(wanted: Reservation): Promise<Answer<Reserved>> {
     const held = this.#sql
       .exec<{ host: string }>("SELECT host FROM reservations WHERE session = ?", wanted.session)

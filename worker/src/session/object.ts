@@ -18,12 +18,14 @@ import {
   type Outcome,
   type Session,
   type SessionMethod,
+  type SessionMetrics,
   type SessionReport,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { executionWithLinks } from "../artifacts/links.ts";
 import { stillGood } from "../auth.ts";
 import type { Env } from "../env.ts";
+import { METRICS_TIMEOUT_MS, sessionMetrics } from "../metrics/samples.ts";
 import { hostObject } from "../rpc.ts";
 import { Alarm } from "./alarm.ts";
 import { newContext } from "./contexts.ts";
@@ -283,6 +285,14 @@ export class SessionObject extends DurableObject<Env> {
       return hostObject(this.env, session.host_id!)
         .call(session.id, method, params, timeoutMs)
         .finally(() => clearInterval(asking));
+    });
+  }
+
+  /** What it uses. Looking at it is not use: a list that somebody watches keeps no session alive. */
+  async metrics(): Promise<Answer<SessionMetrics>> {
+    return this.#whenRunning(async ({ id, host_id, spec }) => {
+      const answer = await hostObject(this.env, host_id).call(id, "metrics", {}, METRICS_TIMEOUT_MS);
+      return "failure" in answer ? answer : ok(sessionMetrics(spec, answer.value.samples));
     });
   }
 

@@ -131,6 +131,32 @@ class State(Model):
 
 
 @dataclass(frozen=True)
+class Sample(Model):
+    at: str = ""
+    #: Since the sample before; 100 is one core.
+    cpu_percent: float = 0.0
+    #: Without the page cache; files in memory count.
+    memory_bytes: int = 0
+    processes: int = 0
+    #: None for a folder of the host, which is not counted.
+    disk_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class SessionMetrics(Model):
+    """Samples, the oldest first, the last one of now; and the session's limits."""
+
+    data: tuple[Sample, ...] = ()
+    interval_ms: int = 0
+    limits: Mapping[str, Optional[float]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> SessionMetrics:
+        simple = super().parse(data)
+        return dataclasses.replace(simple, data=tuple(Sample.parse(item) for item in data.get("data") or ()))
+
+
+@dataclass(frozen=True)
 class FileEntry(Model):
     path: str = ""
     name: str = ""

@@ -9,7 +9,7 @@ from typing import Any, Optional
 from urllib.parse import quote
 
 from .._errors import ConnectionFailedError, SandbarError
-from .._models import Context, Execution, Exported, Imported, SessionInfo, State
+from .._models import Context, Execution, Exported, Imported, SessionInfo, SessionMetrics, State
 from ._artifacts import AsyncSessionArtifacts
 from ._datasets import AsyncDatasets
 from ._files import AsyncFiles
@@ -168,6 +168,10 @@ class AsyncSession:
         await self._http.call(
             "POST", f"{self._path}/executions/{quote(execution_id, safe='')}/interrupt", idempotent=True
         )
+
+    async def metrics(self) -> SessionMetrics:
+        """CPU, memory, processes and disk of the last minutes, the last of them now. Looking is not use."""
+        return SessionMetrics.parse(await self._http.call("GET", f"{self._path}/metrics"))
 
     async def state(self) -> State:
         """Variables, imports and working directory."""

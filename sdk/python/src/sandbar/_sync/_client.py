@@ -13,7 +13,7 @@ import httpx
 
 from .._config import Config, normal_url
 from .._errors import SandbarError
-from .._models import Execution, SessionInfo
+from .._models import Execution, Sample, SessionInfo
 from ._artifacts import Artifacts
 from ._http import Http
 from ._runtime import last_words
@@ -97,6 +97,11 @@ class Sandbar:
     ) -> Iterator[SessionInfo]:
         for item in self._http.items("/v1/sessions", {"key": key, "status": status, "label": label}):
             yield SessionInfo.parse(item)
+
+    def session_metrics(self) -> dict[str, list[Sample]]:
+        """The newest samples of every running session, by its id. Looking is not use of the sessions."""
+        answer = self._http.call("GET", "/v1/metrics/sessions")
+        return {item["session"]: [Sample.parse(one) for one in item["samples"]] for item in answer["data"]}
 
     def request(self, method: str, path: str, **options: Any) -> Any:
         """Any other route, with the same retries and errors: ``request("GET", "/v1/usage")``."""

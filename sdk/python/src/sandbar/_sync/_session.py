@@ -10,7 +10,7 @@ from typing import Any, Optional
 from urllib.parse import quote
 
 from .._errors import ConnectionFailedError, SandbarError
-from .._models import Context, Execution, Exported, Imported, SessionInfo, State
+from .._models import Context, Execution, Exported, Imported, SessionInfo, SessionMetrics, State
 from ._artifacts import SessionArtifacts
 from ._datasets import Datasets
 from ._files import Files
@@ -169,6 +169,10 @@ class Session:
         self._http.call(
             "POST", f"{self._path}/executions/{quote(execution_id, safe='')}/interrupt", idempotent=True
         )
+
+    def metrics(self) -> SessionMetrics:
+        """CPU, memory, processes and disk of the last minutes, the last of them now. Looking is not use."""
+        return SessionMetrics.parse(self._http.call("GET", f"{self._path}/metrics"))
 
     def state(self) -> State:
         """Variables, imports and working directory."""

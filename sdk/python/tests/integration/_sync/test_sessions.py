@@ -49,6 +49,13 @@ def test_run_keeps_state_and_answers_everything(session):
     assert execution.id in [item.id for item in session.executions()]
 
 
+def test_metrics_say_what_a_session_uses(client, session):
+    metrics = session.metrics()
+    assert metrics.data[-1].memory_bytes > 1_000_000 and metrics.data[-1].processes > 0
+    assert metrics.limits["memory_bytes"] and metrics.interval_ms == 5000
+    assert (client.session_metrics())[session.id][-1].cpu_percent >= 0
+
+
 def test_an_exception_is_in_the_record_and_raised_on_request(session):
     execution = session.run("1 / 0")
     assert execution.error.name == "ZeroDivisionError" and "1 / 0" in execution.error.traceback
