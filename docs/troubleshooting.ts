@@ -14,7 +14,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   FORBIDDEN:
     "Scopes are `agent` (sessions and all that is in them), `operator` (hosts, dataset sources, metrics, and nothing of a session) and `admin` (keys, and all of these). `sandbar keys create <name> --scopes agent` makes a key.",
   ORIGIN_NOT_ALLOWED:
-    "A browser says which page asks. Pages of the server's own origin may, others only when they are listed ([MCP](mcp.md#safety)).",
+    "A browser says which page asks. Pages of the server's own origin may, others only when they are listed ([MCP](mcp.md#safety)). Behind a proxy that ends TLS the server must be told its own origin ([console](console.md#behind-a-proxy)).",
   HOST_NAME_NOT_ALLOWED:
     "Whoever owns a name can point it at your machine, so plain HTTP is for addresses and `localhost` ([MCP](mcp.md#safety)). Behind a proxy that ends TLS, list the proxy's name.",
   IMAGE_NOT_ALLOWED:

@@ -1,6 +1,7 @@
-/** Builds what Miniflare and Cloudflare run: the page's assets, and the Worker as one module. Skips what has not changed. */
+/** Builds what Miniflare and Cloudflare run: the assets of console and docs, and the Worker as one module. Skips what has not changed. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
 import { cp, glob, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,6 +9,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const repo = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const WEB = join(repo, "web");
+/** Beside the sources, what decides how they are built. */
+const LOCKED = ["pnpm-lock.yaml", "worker/build.ts"];
 
 export interface Built {
   /** The Worker as one ES module. */
@@ -18,29 +22,42 @@ export interface Built {
 
 export async function buildWorker({ outdir = join(repo, "worker/dist") } = {}): Promise<Built> {
   const built = { script: join(outdir, "bundle/index.js"), assets: join(outdir, "assets") };
-  const stampFile = join(outdir, "stamp");
-  const stamp = await sourcesDigest();
-  const isFresh = async () => (await readFile(stampFile, "utf8").catch(() => "")) === stamp;
-  if (await isFresh()) return { ...built, fresh: false };
+  const files = { worker: join(outdir, "stamp"), assets: join(outdir, "assets-stamp") };
+  const stamps = { worker: await workerDigest(), assets: await assetsDigest() };
+  const isFresh = async (part: keyof typeof files) =>
+    (await readFile(files[part], "utf8").catch(() => "")) === stamps[part];
+  const allFresh = async () => (await isFresh("assets")) && (await isFresh("worker"));
+  if (await allFresh()) return { ...built, fresh: false };
   await mkdir(outdir, { recursive: true });
   const unlock = await lock(join(outdir, "lock"));
   try {
-    if (await isFresh()) return { ...built, fresh: false };
-    await rm(stampFile, { force: true });
-    await copyAssets(built.assets);
-    // Another process may be loading the old bundle: replace it whole, not file by file.
-    const next = join(outdir, "bundle.next");
-    await bundle(next);
-    await rm(join(outdir, "bundle"), { recursive: true, force: true });
-    await rename(next, join(outdir, "bundle"));
-    await writeFile(stampFile, stamp);
+    if (await allFresh()) return { ...built, fresh: false };
+    // Another process may be loading the old one: each is replaced whole, not file by file.
+    if (!(await isFresh("assets"))) {
+      await rm(files.assets, { force: true });
+      await replace(built.assets, collectAssets);
+      await writeFile(files.assets, stamps.assets);
+    }
+    if (!(await isFresh("worker"))) {
+      await rm(files.worker, { force: true });
+      await replace(join(outdir, "bundle"), bundle);
+      await writeFile(files.worker, stamps.worker);
+    }
   } finally {
     await unlock();
   }
   return { ...built, fresh: true };
 }
 
-const LOCK_STALE_MS = 120_000;
+async function replace(folder: string, make: (next: string) => Promise<void>): Promise<void> {
+  const next = `${folder}.next`;
+  await rm(next, { recursive: true, force: true });
+  await make(next);
+  await rm(folder, { recursive: true, force: true });
+  await rename(next, folder);
+}
+
+const LOCK_STALE_MS = 300_000;
 
 async function lock(path: string): Promise<() => Promise<void>> {
   for (;;) {
@@ -60,35 +77,57 @@ async function lock(path: string): Promise<() => Promise<void>> {
   }
 }
 
-async function copyAssets(assets: string): Promise<void> {
-  await rm(assets, { recursive: true, force: true });
+async function collectAssets(assets: string): Promise<void> {
   await mkdir(join(assets, "docs"), { recursive: true });
   const scalar = join(repo, "worker/node_modules/@scalar/api-reference/dist/browser/standalone.js");
   await cp(scalar, join(assets, "docs/scalar.js"));
+  if (!existsSync(join(WEB, "package.json"))) return;
+  await run(["--run", "build"], WEB, "The console could not be built.");
+  await cp(join(WEB, "dist"), assets, { recursive: true });
 }
 
 /** wrangler's own bundler, so that both places run the same code. */
 async function bundle(outdir: string): Promise<void> {
-  await rm(outdir, { recursive: true, force: true });
   const wrangler = join(repo, "worker/node_modules/wrangler/bin/wrangler.js");
   const args = [wrangler, "deploy", "--dry-run", "--outdir", outdir, "--config", join(repo, "wrangler.toml")];
+  await run(args, repo, "The Worker could not be bundled.");
+}
+
+async function run(args: string[], cwd: string, failure: string): Promise<void> {
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "1", NO_COLOR: "1" };
   try {
-    await promisify(execFile)(process.execPath, args, {
-      cwd: repo,
-      env: { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "1", NO_COLOR: "1" },
-    });
+    await promisify(execFile)(process.execPath, args, { cwd, env, maxBuffer: 16 * 1024 * 1024 });
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    throw new Error(`The Worker could not be bundled.\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
+    throw new Error(`${failure}\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
   }
 }
 
-async function sourcesDigest(): Promise<string> {
+async function workerDigest(): Promise<string> {
+  const files = ["wrangler.toml", ...LOCKED, ...(await sources("worker/src")), ...(await clientSources())];
+  return digest(files);
+}
+
+async function assetsDigest(): Promise<string> {
+  if (!existsSync(join(WEB, "package.json"))) return digest(LOCKED);
+  const files = [...LOCKED, ...(await clientSources())];
+  const made = (entry: string) => /(^|\/)(node_modules|dist)(\/|$)/.test(entry);
+  for await (const file of glob("web/**/*", { cwd: repo, exclude: made }))
+    if (!made(file) && statSync(join(repo, file)).isFile()) files.push(file);
+  return digest(files);
+}
+
+const clientSources = async () => [...(await sources("shared/src")), ...(await sources("sdk/src"))];
+
+async function sources(folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for await (const file of glob("**/*.ts", { cwd: join(repo, folder) }))
+    if (!file.endsWith(".test.ts")) files.push(join(folder, file));
+  return files;
+}
+
+async function digest(files: string[]): Promise<string> {
   const hash = createHash("sha256").update(process.version);
-  const files = ["wrangler.toml", "pnpm-lock.yaml", "worker/build.ts"];
-  for (const folder of ["worker/src", "shared/src", "sdk/src"])
-    for await (const file of glob("**/*.ts", { cwd: join(repo, folder) }))
-      if (!file.endsWith(".test.ts")) files.push(join(folder, file));
   for (const file of files.sort()) hash.update(`\0${file}\0`).update(await readFile(join(repo, file)));
   return hash.digest("hex");
 }

@@ -4,6 +4,7 @@ import { VERSION } from "@sandbar/shared";
 import { Command } from "commander";
 import { addArtifacts } from "./commands/artifacts.ts";
 import { addCompletion } from "./commands/completion.ts";
+import { addConsole } from "./commands/console.ts";
 import { addCp } from "./commands/cp.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addMcp } from "./commands/mcp.ts";
@@ -34,6 +35,7 @@ export function program(): Command {
   addView(root);
   addOperator(root);
   addTop(root);
+  addConsole(root);
   addMcp(root);
   addDoctor(root);
   addConfig(root);

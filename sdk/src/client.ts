@@ -1,7 +1,9 @@
 /** @module The client: sessions for agents, and what operators and admins need. */
 import type {
   AllSessionMetrics,
+  ConsoleLink,
   CreateSession,
+  Me,
   Session as SessionRecord,
   TenantEvent,
   UsageSeries,
@@ -15,7 +17,7 @@ import { DatasetSources, Hosts, Keys, type Usage, Volumes } from "./operator.ts"
 import { Session } from "./session.ts";
 import { type EventsOptions, tenantEvents } from "./tenant-events.ts";
 
-/** `{url, apiKey}`, and optionally another fetch, another retry policy, more headers. */
+/** `{url, apiKey}` or `{url, credentials: "cookie"}`, and optionally another fetch, another retry policy, more headers. */
 export type SandbarOptions = HttpOptions;
 
 /** The API's own names; `datasets` may be given by its access alone. */
@@ -100,6 +102,16 @@ export class Sandbar {
     } catch (error) {
       if (!(error instanceof SandbarError && error.status === 404)) throw error;
     }
+  }
+
+  /** Who calls: tenant, key, scopes. */
+  me(): Promise<Me> {
+    return this.http.json("GET", "/v1/me");
+  }
+
+  /** A link that signs a browser in to the console, once, within 10 minutes. */
+  consoleLink(): Promise<ConsoleLink> {
+    return this.http.json("POST", "/v1/console/codes");
   }
 
   /** The caller's tenant, or for operators any. */

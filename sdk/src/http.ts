@@ -17,13 +17,17 @@ export interface RequestOptions {
   safe?: boolean;
 }
 
-export interface HttpOptions {
+/** A key; or, in the console's pages, the cookie of a browser that has signed in. */
+export type Credentials =
+  | { apiKey: string; credentials?: undefined }
+  | { credentials: "cookie"; apiKey?: undefined };
+
+export type HttpOptions = Credentials & {
   url: string;
-  apiKey: string;
   fetch?: typeof fetch;
   retry?: Partial<RetryPolicy>;
   headers?: Record<string, string>;
-}
+};
 
 const SAFE_METHODS = new Set(["GET", "HEAD", "PUT", "DELETE"]);
 

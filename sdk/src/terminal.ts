@@ -44,8 +44,8 @@ export class Terminal {
   static async open(http: Http, sessionId: string, options: TerminalOptions = {}): Promise<Terminal> {
     const path = `/v1/sessions/${sessionId}/terminal`;
     const url = http.resolve(path, { ...options }).replace(/^http/, "ws");
-    // Browsers cannot set headers on a WebSocket, so the key travels as an offered protocol.
-    const socket = new WebSocket(url, ["sandbar", `bearer.${http.apiKey}`]);
+    // Browsers cannot set headers on a WebSocket, so a key travels as an offered protocol. Cookies travel by themselves.
+    const socket = new WebSocket(url, ["sandbar", ...(http.apiKey ? [`bearer.${http.apiKey}`] : [])]);
     const terminal = new Terminal(socket);
     const opened = await new Promise<boolean>((resolve) => {
       socket.addEventListener("open", () => resolve(true), { once: true });

@@ -68,9 +68,9 @@ export const ERRORS = {
   },
   ORIGIN_NOT_ALLOWED: {
     status: 403,
-    title: "Pages of this origin may not call MCP",
+    title: "Pages of this origin may not do this",
     retryable: false,
-    hint: "Add the page's origin to MCP_ALLOWED_ORIGINS; programs send no Origin.",
+    hint: "For MCP, add the page's origin to MCP_ALLOWED_ORIGINS. The console's cookie is for its own pages; behind a proxy set CONSOLE_ORIGIN.",
   },
   HOST_NAME_NOT_ALLOWED: {
     status: 403,

@@ -15,7 +15,8 @@ export type IdPrefix =
   | "prc"
   | "vol"
   | "grt"
-  | "src";
+  | "src"
+  | "con";
 
 export function newId(prefix: IdPrefix): string {
   let time = Date.now();

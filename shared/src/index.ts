@@ -1,6 +1,7 @@
 /** @module What every package shares: the resources of the API, the wires below it, and the error table. */
 export * from "./api/api-key.ts";
 export * from "./api/artifact.ts";
+export * from "./api/console.ts";
 export * from "./api/context.ts";
 export * from "./api/dataset.ts";
 export * from "./api/dataset-source.ts";

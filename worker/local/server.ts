@@ -85,7 +85,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
             config.objects.map(({ name, className }) => [name, { className, useSQLite: true }]),
           ),
           // Miniflare's own assets Worker would stand before ours and double the cost of every request.
-          serviceBindings: { ASSETS: (request) => serveAsset(assets, new URL(request.url).pathname) },
+          serviceBindings: { ASSETS: (request) => serveAsset(assets, request) },
           unsafeDirectSockets: [{ host: options.host, port: options.port }],
         },
       ],

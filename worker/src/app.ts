@@ -5,6 +5,7 @@ import { matchedRoutes } from "hono/route";
 import type { AppEnv } from "./app-env.ts";
 import { hostAuthenticated } from "./artifacts/host-auth.ts";
 import { authenticated, requireScope } from "./auth.ts";
+import { consoleAnswer } from "./console/page.ts";
 import { drain } from "./drain.ts";
 import { jsonBody } from "./json-body.ts";
 import { type App, newApp } from "./openapi.ts";
@@ -12,6 +13,7 @@ import { onError, problem } from "./problem.ts";
 import { agentRoutes } from "./routes/agent.ts";
 import { agentArtifactRoutes } from "./routes/agent-artifacts.ts";
 import { artifactRoutes } from "./routes/artifacts.ts";
+import { consoleRoutes } from "./routes/console.ts";
 import { contextRoutes } from "./routes/contexts.ts";
 import { datasetSourceRoutes } from "./routes/dataset-sources.ts";
 import { datasetRoutes } from "./routes/datasets.ts";
@@ -91,11 +93,13 @@ export function createApp(): App {
   agentRoutes(app);
   agentArtifactRoutes(app);
   docsRoutes(app);
+  consoleRoutes(app);
 
   const methodsOf = routeTable(app);
-  app.notFound((c: Context<AppEnv>) => {
+  app.notFound(async (c: Context<AppEnv>) => {
     const methods = methodsOf(c.req.path);
-    if (methods.length === 0) return problem(c, { code: "NOT_FOUND", detail: "No such path" });
+    if (methods.length === 0)
+      return (await consoleAnswer(c)) ?? problem(c, { code: "NOT_FOUND", detail: "No such path" });
     const possible = new Intl.ListFormat("en").format(methods);
     const detail = `${c.req.method} is not possible here; ${possible} ${methods.length === 1 ? "is" : "are"}`;
     return problem(c, { code: "METHOD_NOT_ALLOWED", detail }, { Allow: methods.join(", ") });

@@ -1,18 +1,25 @@
 /**
- * Who calls. A key's digest is looked up in D1 and the answer kept for a while in this isolate, so a hot call
- * reads no database and a revoked key stops working within the time below. What is open for long asks again and again.
+ * Who calls: a key, or a browser that signed in with one. It is looked up in D1 and the answer kept for a while in this
+ * isolate, so a hot call reads no database and a revoked key stops working within the time below. What is open for long
+ * asks again and again.
  *
  * @module
  */
 import { SandbarError, type Scope } from "@sandbar/shared";
+import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "./app-env.ts";
-import { findKeyByDigest, KEY_PREFIX, type KeyRow } from "./db/keys.ts";
+import { hasCookie, sessionInCookie } from "./console/cookie.ts";
+import { requireOwnPage } from "./console/own-origin.ts";
+import { findKeyOfConsoleSession } from "./db/console.ts";
+import { findKeyByDigest, findKeyById, KEY_PREFIX, type KeyRow } from "./db/keys.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
 import { sha256Hex } from "./tokens.ts";
 
 const KNOWN_MS = 30_000;
 const UNKNOWN_MS = 3_000;
+/** Of browsers, whose users expect that signing out is the end wherever they are. */
+const BROWSER_KNOWN_MS = 3_000;
 /** How often whatever a key holds open asks whether it may go on. */
 export const RECHECK_MS = 3_000;
 const SECRET = new RegExp(`^Bearer +(${KEY_PREFIX}[A-Za-z0-9_-]{43})$`, "i");
@@ -26,10 +33,13 @@ const INCLUDES: Record<Scope, readonly Scope[]> = {
 
 export interface Caller {
   readonly key_id: string;
-  /** What `stillGood` knows the key by. */
-  readonly digest: string;
+  readonly key_name: string;
+  /** What `stillGood` knows the caller by: the id of the key, or of the browser's session. */
+  readonly credential: string;
   readonly tenant: string;
   readonly scopes: ReadonlySet<Scope>;
+  readonly expires_at: string | null;
+  readonly via: "key" | "cookie";
 }
 
 const known = new ExpiringCache<string, KeyRow>(10_000);
@@ -52,42 +62,75 @@ export async function authenticate(d1: D1Database, header: string | undefined): 
       "UNAUTHENTICATED",
       header ? "The Authorization header has no API key" : "No Authorization header",
     );
-  const digest = await sha256Hex(secret);
-  const row = await lookUp(d1, digest);
-  if (!row || !sameDigest(row.digest, digest))
-    throw new SandbarError("UNAUTHENTICATED", "The API key is not known");
+  const row = await keyOfSecret(d1, secret);
+  if (!row) throw new SandbarError("UNAUTHENTICATED", "The API key is not known");
   if (hasExpired(row)) throw new SandbarError("UNAUTHENTICATED", "The API key has expired");
-  return {
-    key_id: row.id,
-    digest,
-    tenant: row.tenant,
-    scopes: new Set(row.scopes.flatMap((scope) => INCLUDES[scope] ?? [])),
-  };
+  return callerOf(row, row.id);
 }
 
-/** Whether what a key has opened may stay open. A database that does not answer ends nothing. */
-export async function stillGood(d1: D1Database, digest: string): Promise<boolean> {
+async function authenticateBrowser(c: Context<AppEnv>): Promise<Caller> {
+  requireOwnPage(c.env, c.req.raw);
+  const session = await sessionInCookie(c);
+  const caller = session && (await callerBy(c.env.DB, session));
+  if (!caller) throw new SandbarError("UNAUTHENTICATED", "The browser is not signed in any more");
+  return caller;
+}
+
+export async function keyOfSecret(d1: D1Database, secret: string): Promise<KeyRow | null> {
+  const digest = await sha256Hex(secret);
+  const row = await lookUp(d1, digest);
+  return row && sameDigest(row.digest, digest) ? row : null;
+}
+
+/** Whoever has this credential; null when it is not good any more. */
+export async function callerBy(d1: D1Database, credential: string): Promise<Caller | null> {
+  const row = await lookUp(d1, credential);
+  return row && !hasExpired(row) ? callerOf(row, credential) : null;
+}
+
+/** Whether what a caller has opened may stay open. A database that does not answer ends nothing. */
+export async function stillGood(d1: D1Database, credential: string): Promise<boolean> {
   try {
-    const row = await lookUp(d1, digest);
-    return row !== null && !hasExpired(row);
+    return (await callerBy(d1, credential)) !== null;
   } catch (error) {
     console.error("could not look up a key", error);
     return true;
   }
 }
 
-const hasExpired = ({ expires_at }: KeyRow) => expires_at !== null && Date.parse(expires_at) <= Date.now();
+function callerOf(row: KeyRow, credential: string): Caller {
+  return {
+    key_id: row.id,
+    key_name: row.name,
+    credential,
+    tenant: row.tenant,
+    scopes: new Set(row.scopes.flatMap((scope) => INCLUDES[scope] ?? [])),
+    expires_at: row.expires_at,
+    via: isBrowser(credential) ? "cookie" : "key",
+  };
+}
 
-async function lookUp(d1: D1Database, digest: string): Promise<KeyRow | null> {
-  const cached = known.get(digest);
+export const hasExpired = ({ expires_at }: Pick<KeyRow, "expires_at">) =>
+  expires_at !== null && Date.parse(expires_at) <= Date.now();
+
+const isBrowser = (name: string) => name.startsWith("con_");
+
+/** By the digest of a secret, or by a credential. */
+async function lookUp(d1: D1Database, name: string): Promise<KeyRow | null> {
+  const cached = known.get(name);
   if (cached) return cached;
-  if (unknown.get(digest)) return null;
+  if (unknown.get(name)) return null;
   const before = revocations;
-  const row = await findKeyByDigest(d1, digest);
+  const row = await find(d1, name);
   if (before !== revocations) return row;
-  if (row) known.set(digest, row, KNOWN_MS);
-  else unknown.set(digest, true, UNKNOWN_MS);
+  if (row) known.set(name, row, isBrowser(name) ? BROWSER_KNOWN_MS : KNOWN_MS);
+  else unknown.set(name, true, UNKNOWN_MS);
   return row;
+}
+
+function find(d1: D1Database, name: string): Promise<KeyRow | null> {
+  if (isBrowser(name)) return findKeyOfConsoleSession(d1, name);
+  return name.startsWith("key_") ? findKeyById(d1, name) : findKeyByDigest(d1, name);
 }
 
 function sameDigest(a: string, b: string): boolean {
@@ -105,9 +148,11 @@ function bearerProtocol({ headers }: Request): string | undefined {
   return key && `Bearer ${key}`;
 }
 
-/** Finds out who calls, or refuses. */
+/** Finds out who calls, or refuses. A browser's cookie counts when there is no key. */
 export const authenticated = createMiddleware<AppEnv>(async (c, next) => {
-  c.set("caller", await authenticate(c.env.DB, c.req.header("Authorization") ?? bearerProtocol(c.req.raw)));
+  const header = c.req.header("Authorization") ?? bearerProtocol(c.req.raw);
+  const browser = header === undefined && hasCookie(c);
+  c.set("caller", browser ? await authenticateBrowser(c) : await authenticate(c.env.DB, header));
   await next();
 });
 

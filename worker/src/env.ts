@@ -40,6 +40,8 @@ export interface Env {
   /** Names under which `/mcp` answers plain HTTP, and origins of pages that may call it (docs/mcp.md). */
   MCP_ALLOWED_HOSTS?: string;
   MCP_ALLOWED_ORIGINS?: string;
+  /** The console's origin as browsers see it, where a proxy ends TLS (docs/console.md). */
+  CONSOLE_ORIGIN?: string;
   R2_ACCESS_KEY_ID?: string;
   R2_SECRET_ACCESS_KEY?: string;
   R2_ENDPOINT?: string;

@@ -1,6 +1,7 @@
 /** @module The Worker's entry: HTTP, the schedule, and the Durable Object classes. */
 import { createApp } from "./app.ts";
 import { sweepArtifacts } from "./artifacts/sweep.ts";
+import { pruneConsole } from "./db/console.ts";
 import { pruneKeys } from "./db/keys.ts";
 import type { Env } from "./env.ts";
 import { fleetObject } from "./rpc.ts";
@@ -25,6 +26,7 @@ export default {
         fleetObject(env).prune(),
         sweepArtifacts(env),
         pruneKeys(env.DB, new Date(Date.now() - KEEP_EXPIRED_KEYS_MS).toISOString()),
+        pruneConsole(env.DB),
       ]),
     );
   },

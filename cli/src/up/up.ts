@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
 import { ensureImages, IMAGE_NAMES, type ImageName } from "@sandbar/agent-host/setup/images.ts";
-import { configFromEnv } from "@sandbar/sdk";
+import { configFromEnv, Sandbar } from "@sandbar/sdk";
 import { flagsOf } from "./arguments.ts";
 import { claimHome, type Home, homeFromEnv, REPO } from "./home.ts";
 import { joinHost, waitForHost } from "./join.ts";
@@ -78,7 +78,7 @@ try {
   const after = await joinHost({ url, home, say });
   startAgentHost(home, url);
   await waitForHost({ url, home, after });
-  welcome(url, home);
+  await welcome(url, home);
   if (names.length > 1)
     void ensureImages({ names: names.slice(1), log: say }).then(
       () => say(`images ready: ${names.join(", ")}`),
@@ -143,12 +143,13 @@ function startAgentHost(home: Home, url: string): void {
   );
 }
 
-function welcome(url: string, home: Home): void {
+async function welcome(url: string, home: Home): Promise<void> {
   const relative = home.keyFile.startsWith(`${process.cwd()}/`)
     ? home.keyFile.slice(process.cwd().length + 1)
     : home.keyFile;
-  if (!existsSync(home.keyFile) || readFileSync(home.keyFile, "utf8").length < 40)
-    throw new Error("no API key was made");
+  const apiKey = existsSync(home.keyFile) ? readFileSync(home.keyFile, "utf8").trim() : "";
+  if (apiKey.length < 40) throw new Error("no API key was made");
+  const link = await new Sandbar({ url, apiKey }).consoleLink();
   const settings = [
     ...(url === configFromEnv({}).url ? [] : [`SANDBAR_URL=${url}`]),
     ...(home.root === join(REPO, ".sandbar") ? [] : [`SANDBAR_HOME=${home.root}`]),
@@ -156,6 +157,10 @@ function welcome(url: string, home: Home): void {
   console.log(`
 Sandbar serves at ${url}   (docs: ${url}/docs, logs: ${home.logs})
 API key: ${relative}
+
+Open the console; this link signs you in once, within 10 minutes (npx sandbar console makes another):
+
+  ${link.url}
 
 Try it:
 

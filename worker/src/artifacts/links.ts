@@ -1,14 +1,13 @@
 /** @module Links to an artifact's bytes: a token of our own, or a presigned R2 URL. */
 import type { Artifact, Execution } from "@sandbar/shared";
-import { decodeProtectedHeader, jwtVerify, SignJWT } from "jose";
 import type { Env } from "../env.ts";
+import { openToken, signedToken } from "../signed-token.ts";
 import { findBlob } from "./blob-store.ts";
 import { contentDisposition, servedType } from "./headers.ts";
 import { presign, r2Credentials } from "./presign.ts";
-import { currentKey, keyById, LINK_MAX_S } from "./signing-keys.ts";
+import { LINK_MAX_S } from "./signing-keys.ts";
 
 export const LINK_DEFAULT_S = 600;
-const AUDIENCE = "artifact";
 
 /** Who asks, and where: links are absolute. */
 export interface LinkTo {
@@ -49,33 +48,16 @@ async function presignedLink(env: Env, tenant: string, artifact: Linkable, secon
   return presign(credentials, "GET", blob.object_key, query, seconds);
 }
 
-async function newToken(env: Env, tenant: string, artifact: string, expires: number): Promise<string> {
-  const key = await currentKey(env.DB);
-  return new SignJWT({ tenant, method: "GET" })
-    .setProtectedHeader({ alg: "HS256", kid: key.kid })
-    .setSubject(artifact)
-    .setAudience(AUDIENCE)
-    .setExpirationTime(expires)
-    .sign(key.secret);
+const tokenOf = (artifact: string) => ({ audience: "artifact", subject: artifact });
+
+function newToken(env: Env, tenant: string, artifact: string, expires: number): Promise<string> {
+  return signedToken(env.DB, tokenOf(artifact), { tenant, method: "GET" }, expires);
 }
 
 /** The tenant whose artifact the token opens; null when it opens nothing. */
 export async function openedBy(env: Env, artifact: string, token: string): Promise<string | null> {
-  if (token.length > 2_048) return null;
-  try {
-    const { kid } = decodeProtectedHeader(token);
-    const key = kid === undefined ? null : await keyById(env.DB, kid);
-    if (!key) return null;
-    const { payload } = await jwtVerify(token, key.secret, {
-      algorithms: ["HS256"],
-      subject: artifact,
-      audience: AUDIENCE,
-      requiredClaims: ["exp"],
-    });
-    return payload.method === "GET" && typeof payload.tenant === "string" ? payload.tenant : null;
-  } catch {
-    return null;
-  }
+  const claims = await openToken(env.DB, token, tokenOf(artifact));
+  return claims?.method === "GET" && typeof claims.tenant === "string" ? claims.tenant : null;
 }
 
 export function withLinks<T extends Linkable>(

@@ -42,10 +42,10 @@ export class Staging {
   readonly #key: string;
   readonly #session: string;
 
-  constructor(env: Env, { tenant, digest }: Caller, session: string) {
+  constructor(env: Env, { tenant, credential }: Caller, session: string) {
     this.#env = env;
     this.#tenant = tenant;
-    this.#key = digest;
+    this.#key = credential;
     this.#session = session;
   }
 

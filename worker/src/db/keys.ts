@@ -43,6 +43,11 @@ export async function findKeyByDigest(d1: D1Database, digest: string): Promise<K
   return rows[0] ?? null;
 }
 
+export async function findKeyById(d1: D1Database, id: string): Promise<KeyRow | null> {
+  const rows = await drizzle(d1).select().from(apiKeys).where(eq(apiKeys.id, id)).limit(1);
+  return rows[0] ?? null;
+}
+
 export async function listKeys(d1: D1Database, before: string | null, limit: number): Promise<ApiKey[]> {
   const rows = await drizzle(d1)
     .select()

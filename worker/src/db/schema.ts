@@ -33,3 +33,16 @@ export const sessions = sqliteTable("sessions", {
   execution_ms: integer().notNull().default(0),
   output_bytes: integer().notNull().default(0),
 });
+
+export const consoleSessions = sqliteTable("console_sessions", {
+  id: text().primaryKey(),
+  key_id: text().notNull(),
+  created_at: text().notNull(),
+  expires_at: text().notNull(),
+});
+
+export const consoleCodes = sqliteTable("console_codes", {
+  digest: text().primaryKey(),
+  key_id: text().notNull(),
+  expires_at: text().notNull(),
+});

@@ -1,11 +1,14 @@
 /** @module `/openapi.json`, `/docs` and the page of error codes that problems point to. */
 import { ERRORS } from "@sandbar/shared";
 import { html, raw } from "hono/html";
+import { PAGE_HEADERS } from "../console/page.ts";
 import type { App } from "../openapi.ts";
 
-const PAGE_HEADERS = {
+const DOCS_HEADERS = {
+  ...PAGE_HEADERS,
   "Content-Security-Policy":
-    "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:",
+    "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+    "font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 };
 
 export function docsRoutes(app: App): void {
@@ -27,7 +30,7 @@ export function docsRoutes(app: App): void {
 <body><div id="app"></div><script src="/docs/scalar.js"></script><script src="/docs/start.js"></script></body>
 </html>`,
       200,
-      PAGE_HEADERS,
+      DOCS_HEADERS,
     ),
   );
 
@@ -56,7 +59,7 @@ ${raw(rows.join("\n"))}
 </table></body>
 </html>`,
       200,
-      PAGE_HEADERS,
+      DOCS_HEADERS,
     );
   });
 }

@@ -44,8 +44,8 @@ const linked = (c: Context<AppEnv>, execution: Execution) =>
 
 /** An execution's events after where the caller left off. */
 async function followed(c: Context<AppEnv>, session: ReturnType<typeof callersSession>, execution: string) {
-  const { digest } = c.get("caller");
-  return unwrap(await session.executionEvents(execution, lastEventId(c), linkBase(c).origin, digest));
+  const { credential } = c.get("caller");
+  return unwrap(await session.executionEvents(execution, lastEventId(c), linkBase(c).origin, credential));
 }
 
 /** As it is stored; only artifacts have links to add. */

@@ -110,7 +110,7 @@ async function answered(
 }
 
 function openBody(c: Context<AppEnv>, session: string, giver: Side, taker: Side, size: number | null) {
-  const { tenant, digest: key } = c.get("caller");
+  const { tenant, credential: key } = c.get("caller");
   const maxBytes = giver === "client" ? maxBodyBytes(c.env) : Number.MAX_SAFE_INTEGER;
   const plan = { giver, taker, tenant, key, sessions: [session], size, maxBytes, unusedMs: ANSWER_MS };
   return openTransfer(c.env, plan);

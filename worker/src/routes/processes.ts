@@ -153,7 +153,7 @@ export function processRoutes(app: App): void {
         if ("value" in answer) host = answer.value;
         return "value" in answer;
       };
-      const allowed = () => stillGood(c.env.DB, c.get("caller").digest);
+      const allowed = () => stillGood(c.env.DB, c.get("caller").credential);
       const first = unwrap(await output(after, 0));
       if (after > first.last_seq) unwrap(refuseBeyond(first.last_seq));
       let touchedAt = Date.now();

@@ -158,7 +158,7 @@ export function sessionRoutes(app: App): void {
     async (c) => {
       const session = callersSession(c, c.req.valid("param").id);
       return eventStream(
-        unwrap(await session.sessionEvents(lastEventId(c), c.get("caller").digest)),
+        unwrap(await session.sessionEvents(lastEventId(c), c.get("caller").credential)),
       ) as never;
     },
   );

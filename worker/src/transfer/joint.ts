@@ -13,7 +13,7 @@ export interface TransferPlan {
   readonly giver: Side;
   readonly taker: Side;
   readonly tenant: string;
-  /** The digest of the API key that asked for it: with the key it ends. */
+  /** Whose credential asked for it: with that it ends. */
   readonly key: string;
   /** Sessions whose idle time stands still while bytes move. */
   readonly sessions: readonly string[];

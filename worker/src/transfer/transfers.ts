@@ -53,10 +53,10 @@ export class Transfers {
   readonly #tenant: string;
   readonly #key: string;
 
-  constructor(env: Env, { tenant, digest }: Caller) {
+  constructor(env: Env, { tenant, credential }: Caller) {
     this.#env = env;
     this.#tenant = tenant;
-    this.#key = digest;
+    this.#key = credential;
   }
 
   /** A file or folder of a session, for the client. */

@@ -25,7 +25,7 @@ export async function joinTunnel(
 ): Promise<{ socket: WebSocket; protocol: string } | null> {
   const grant = newSecret("grt_");
   const tunnel = tunnelObject(c.env, grant);
-  const { tenant, digest: key } = c.get("caller");
+  const { tenant, credential: key } = c.get("caller");
   await tunnel.open(grant, { tenant, session, key });
   const meeting = tunnel.fetch(`http://client/${grant}`, { headers: { Upgrade: "websocket" } });
   meeting.catch(() => {});

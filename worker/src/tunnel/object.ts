@@ -22,7 +22,7 @@ export const tunnelObject = (env: Env, grant: string) => env.TUNNELS.getByName(g
 export interface TunnelPlan {
   readonly tenant: string;
   readonly session: string;
-  /** The digest of the API key that opened it: with the key it ends. */
+  /** Whose credential opened it: with that it ends. */
   readonly key: string;
 }
 

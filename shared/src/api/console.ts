@@ -1,0 +1,29 @@
+/** @module Who calls, and how a browser signs in to the console. */
+import { z } from "zod";
+import { ScopeSchema } from "./api-key.ts";
+
+export const MeSchema = z.object({
+  tenant: z.string(),
+  key: z.object({ id: z.string(), name: z.string() }),
+  /** With those that others include. */
+  scopes: z.array(ScopeSchema),
+  /** When this key, or this browser's session, ends. */
+  expires_at: z.string().nullable(),
+  via: z.enum(["key", "cookie"]),
+});
+export type Me = z.infer<typeof MeSchema>;
+
+/** One of the two. */
+export const SignInSchema = z.union([
+  z.strictObject({ api_key: z.string().min(1).max(200) }),
+  z.strictObject({ code: z.string().min(1).max(200) }),
+]);
+export type SignIn = z.infer<typeof SignInSchema>;
+
+export const ConsoleLinkSchema = z.object({
+  /** Works once. The code is its fragment, which browsers send to nobody. */
+  url: z.string(),
+  code: z.string(),
+  expires_at: z.string(),
+});
+export type ConsoleLink = z.infer<typeof ConsoleLinkSchema>;
