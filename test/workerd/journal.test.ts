@@ -64,6 +64,21 @@ it("remembers everything that is open or done when it is opened again", () =>
     expect(again.record("open")).toBeNull();
   }));
 
+it("tells what ran while it is open, and afterwards unless it was long", () =>
+  inJournal((journal, sql) => {
+    for (const [id, code] of [
+      ["short", "print(1)"],
+      ["long", "x".repeat(40_000)],
+      ["huge", "é".repeat(900_000)],
+    ] as const) {
+      insert(journal, id, null, code);
+      expect(journal.code(id)).toBe(code);
+      finish(journal, id);
+    }
+    const again = new Journal(sql);
+    expect(["short", "long", "huge"].map((id) => again.code(id))).toEqual(["print(1)", null, null]);
+  }));
+
 it("keeps the newest logs within their bounds, and their records beyond them", () =>
   inJournal((journal, sql) => {
     for (let i = 0; i < 10; i++) {

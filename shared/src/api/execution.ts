@@ -94,6 +94,13 @@ export const ExecutionSchema = z.object({
   context: z.string(),
   language: LanguageSchema,
   status: ExecutionStatusSchema,
+  code: z
+    .string()
+    .nullable()
+    .optional()
+    .describe(
+      "In lists, and of one that is asked for by its id: what ran. Null when it is too long to be kept.",
+    ),
   stdout: z.string(),
   stderr: z.string(),
   /** The last `text/plain` result: what a REPL would have printed. */

@@ -241,6 +241,11 @@ export class Executions {
     );
   }
 
+  /** The same with its code, for whoever reads what was run. */
+  describeWithCode(session: SessionRecord, row: ExecutionRow): Execution {
+    return { ...this.describe(session, row), code: this.#journal.code(row.id) };
+  }
+
   #end(
     row: ExecutionRow,
     status: Outcome["status"],

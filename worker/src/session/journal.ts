@@ -57,8 +57,8 @@ const UNTOUCHED = { started_at: null, last_seq: 0, position: 0, event_bytes: 0 }
 const COLUMNS =
   "id, ordinal, context, language, state, digest, queued_at, started_at, last_seq, position, event_bytes";
 
-/** Shorter code stays with its record: erasing it would be one more write. */
-const KEEP_REQUEST_CHARS = 4_096;
+/** Shorter code stays with its record, for whoever reads what was run; erasing it would be one more write. */
+const KEEP_REQUEST_CHARS = 32 * 1024;
 /** Larger requests rest in the database while they wait. */
 const HOLD_CHARS = 64 * 1024;
 const RECENT_RECORDS = 64;
@@ -177,11 +177,20 @@ export class Journal {
 
   request(id: string): CreateExecution {
     const held = this.#held.get(id);
-    if (held !== undefined) return JSON.parse(held);
+    return JSON.parse(held ?? this.#requestText(id));
+  }
+
+  #requestText(id: string): string {
     const { request } = this.#sql
       .exec<{ request: string | null }>("SELECT request FROM executions WHERE id = ?", id)
       .one();
-    return JSON.parse(loadText(this.#sql, `${id}/request`, request));
+    return loadText(this.#sql, `${id}/request`, request);
+  }
+
+  /** What was run; null when it was too long to be kept after its end. */
+  code(id: string): string | null {
+    const json = this.#held.get(id) ?? this.#requestText(id);
+    return json === "" ? null : (JSON.parse(json) as CreateExecution).code;
   }
 
   /** False when the row was held and its id had been used before; then there is nothing to send. */

@@ -115,7 +115,9 @@ export class SessionObject extends DurableObject<Env> {
   async submit(submission: Submission): Promise<Answer<Execution>> {
     return this.#with(async (session) => {
       const accepted = await this.#executions.submit(session, submission);
-      return "failure" in accepted ? accepted : this.execution(accepted.value);
+      if ("failure" in accepted) return accepted;
+      const row = this.#journal.find(accepted.value);
+      return row ? ok(this.#executions.describe(session, row)) : refuse("NOT_FOUND", "No such execution");
     });
   }
 
@@ -134,7 +136,9 @@ export class SessionObject extends DurableObject<Env> {
   async execution(id: string): Promise<Answer<Execution>> {
     return this.#with((session) => {
       const row = this.#journal.find(id);
-      return row ? ok(this.#executions.describe(session, row)) : refuse("NOT_FOUND", "No such execution");
+      return row
+        ? ok(this.#executions.describeWithCode(session, row))
+        : refuse("NOT_FOUND", "No such execution");
     });
   }
 
@@ -150,7 +154,7 @@ export class SessionObject extends DurableObject<Env> {
       const data: Execution[] = [];
       let chars = 0;
       for (const row of rows.slice(0, limit)) {
-        const execution = this.#executions.describe(session, row);
+        const execution = this.#executions.describeWithCode(session, row);
         chars += JSON.stringify(execution).length;
         if (data.length > 0 && chars > PAGE_LIMIT_CHARS) break;
         data.push(execution);

@@ -241,6 +241,8 @@ class Execution(Model):
     language: str = ""
     #: queued | running | ok | error | timeout | interrupted | died | unknown
     status: str = ""
+    #: In lists, and of one that is asked for by its id: what ran. None when it is too long to be kept.
+    code: Optional[str] = None
     stdout: str = ""
     stderr: str = ""
     #: The last text/plain result: what a REPL would have printed.
