@@ -116,6 +116,7 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
       ...processes.calls,
       state: (session, params) => session.call("state", params),
       metrics: (session) => metrics.samples(session),
+      complete: (session, params) => session.call("complete", params),
     },
     ofHost: { ...volumeCalls(engine.volumes), ...metrics.calls },
     send: (frame) => link.send(frame),

@@ -7,6 +7,7 @@ export type {
   AllSessionMetrics,
   ApiKey,
   ConsoleLink,
+  Completion,
   Context,
   CreateSession,
   ErrorCode,

@@ -1,5 +1,11 @@
 /** @module One sandbox session: run code in it, and reach everything it holds. */
-import type { CreateExecution, Language, SessionMetrics, Session as SessionRecord } from "@sandbar/shared";
+import type {
+  Completion,
+  CreateExecution,
+  Language,
+  SessionMetrics,
+  Session as SessionRecord,
+} from "@sandbar/shared";
 import { type Artifact, Artifacts, type ExportResult } from "./artifacts.ts";
 import { Contexts } from "./contexts.ts";
 import { Datasets } from "./datasets.ts";
@@ -162,6 +168,22 @@ export class Session {
   /** CPU, memory, processes and disk of the last minutes, the last of them now; looking is not use. */
   metrics(): Promise<SessionMetrics> {
     return this.#http.json("GET", `${this.#path}/metrics`);
+  }
+
+  /**
+   * What could stand at the cursor (default: the end of the code), as the context's kernel knows it. `busy` while the
+   * context runs code. Positions are those of JavaScript's strings.
+   */
+  complete(
+    code: string,
+    options: { cursor?: number; context?: string; signal?: AbortSignal } = {},
+  ): Promise<Completion> {
+    const { cursor = code.length, context, signal } = options;
+    return this.#http.json("POST", `${this.#path}/complete`, {
+      json: { code, cursor, context },
+      safe: true,
+      signal,
+    });
   }
 
   /** Keeps files of the session as artifacts: one result per file, in order. */

@@ -1,5 +1,5 @@
 import { Sandbar, SandbarError } from "@sandbar/sdk";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { TcpProxy } from "../fixtures/tcp-proxy.ts";
 import { useStack } from "../fixtures/use-stack.ts";
 
@@ -148,6 +148,42 @@ describe("the TypeScript client on the real product", () => {
     );
     expect(state.imports.join()).toContain("json");
     expect(state.cwd).toBe("/session");
+  });
+
+  it("completes code, and is busy while code runs", async () => {
+    await using session = await client.session();
+    await session.run("number = 7");
+    const code = "'😀', numb + 1";
+    const found = await session.complete(code, { cursor: code.indexOf(" +") });
+    expect(found).toMatchObject({ matches: [{ text: "number", type: "instance" }], busy: false });
+    expect(code.slice(found.start, found.end)).toBe("numb");
+    // There is no kernel for either, and none is made.
+    for (const context of ["bash", "nowhere"])
+      expect(await session.complete("ech", { context })).toEqual({
+        matches: [],
+        start: 3,
+        end: 3,
+        busy: false,
+      });
+    expect((await session.contexts.list()).map(({ name }) => name)).toEqual(["python"]);
+
+    const before = await session.refresh();
+    const stream = session.stream("import time\nprint('runs', flush=True)\ntime.sleep(60)");
+    for await (const event of stream) if (event.type === "stdout") break;
+    expect(await session.complete("numb")).toMatchObject({ matches: [], busy: true });
+    const [running] = (await session.executions().page()).data;
+    await session.interrupt(running!.id);
+    await vi.waitFor(async () => expect((await session.complete("numb")).busy).toBe(false), 20_000);
+    expect(Date.parse((await session.refresh()).last_used_at)).toBeGreaterThan(
+      Date.parse(before.last_used_at),
+    );
+
+    for (const refused of [
+      session.complete("x", { cursor: 2 }),
+      session.complete("x", { cursor: -1 }),
+      session.complete("x".repeat(100_001)),
+    ])
+      await expect(refused).rejects.toMatchObject({ code: "VALIDATION_FAILED", status: 400 });
   });
 
   it("passes stdin and env", async () => {

@@ -3,6 +3,7 @@
 from guest.artifacts import reading
 from guest.artifacts.artifacts import ARTIFACTS
 from guest.calls import process_calls
+from guest.calls.complete import complete
 from guest.calls.enter import enter
 from guest.calls.file_calls import FileCalls
 from guest.calls.state import state
@@ -14,6 +15,7 @@ def methods(on_files: FileCalls) -> dict:
     return {
         "ping": lambda _guest, _params, reply: reply({}),
         "state": state,
+        "complete": complete,
         "session.enter": enter,
         "ps.start": process_calls.start,
         "ps.get": process_calls.get,

@@ -68,6 +68,8 @@ class Context:
 
     def submit(self, execution: Execution) -> None:
         self._queue.append(execution)
+        if self._asking is not None and self._asking["yields"]:
+            self._cut_question()
         if self.state == "dead":
             self._failed_starts = limits.FAILED_STARTS - 1
             self.start()
@@ -78,6 +80,10 @@ class Context:
 
     def idle(self) -> bool:
         return self.state == "ready" and self._running is None and self._asking is None and not self._queue
+
+    def busy(self) -> bool:
+        """Code runs, or waits to."""
+        return self._running is not None or len(self._queue) > 0
 
     def interrupt(self, execution: Execution, again: bool = True) -> None:
         early = self._handed_over + self._wire.uninterruptible_s - time.monotonic()
@@ -157,20 +163,29 @@ class Context:
 
     # Questions to an idle kernel
 
-    def ask(self, message: dict, timeout_s: float, on_answer) -> None:
-        """One at a time, between executions; those that come meanwhile wait."""
-        self._asking = {"on_answer": on_answer, "child": None}
+    def ask(self, message: dict, timeout_s: float, on_answer, yields: bool = False) -> None:
+        """One at a time, between executions; those that come meanwhile wait, except for a question that `yields`: its child
+        is killed for them. It costs the kernel no signal either, which might come as late as in the next execution.
+        """
+        self._asking = {"on_answer": on_answer, "child": None, "yields": yields, "cut": False, "number": message.get("ask")}
         self._asking["timer"] = self._loop.after(timeout_s, self._question_overdue)
         self._wire.say(self._kernel, message)
 
     def _question_overdue(self) -> None:
         """A kernel that forked for the answer loses the child; another one is interrupted. It then answers with what it has."""
         child = self._asking["child"]
-        if child is not None:
+        if self._asking["yields"]:
+            self._cut_question()
+        elif child is not None:
             process_tree.signal_process(child, signal.SIGKILL)
         else:
             process_tree.signal_group(self._kernel.pid, signal.SIGINT)
         self._asking["timer"] = self._loop.after(1.0, lambda: self._answered({"error": "the kernel did not answer"}))
+
+    def _cut_question(self) -> None:
+        self._asking["cut"] = True
+        if self._asking["child"] is not None:
+            process_tree.signal_process(self._asking["child"], signal.SIGKILL)
 
     def _answered(self, message: dict) -> None:
         asking, self._asking = self._asking, None
@@ -374,9 +389,13 @@ class Context:
         elif op == "late" and message.get("stream") in self._late:
             self._late[message["stream"]].text(str(message.get("text", "")))
         elif op == "answer":
-            self._answered(message)
-        elif op == "child" and self._asking is not None:
+            # One that comes too late is not the next question's.
+            if self._asking is not None and self._asking["number"] == message.get("ask"):
+                self._answered(message)
+        elif op == "child" and self._asking is not None and self._asking["number"] == message.get("ask"):
             self._asking["child"] = int(message["pid"])
+            if self._asking["cut"]:
+                self._cut_question()
         elif op == "ready" and not self._kernel.ready:
             self._kernel.ready = True
             self._wire.ready(message)

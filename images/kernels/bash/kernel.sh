@@ -16,11 +16,17 @@ __sb_field() {
 __sb_take() {
   # A snippet that said `continue` comes here without an answer.
   [[ -n $__sb_running ]] && { __sb_give 0 "$-"; } 2>/dev/null
-  builtin local size=${__sb_ahead:0:10} start=${__sb_ahead:10} stdin count name value
-  [[ -n $size ]] || IFS= builtin read -r -N 10 -u 40 size || builtin exit 0
-  IFS= builtin read -r -N "$((10#$size - ${#start}))" -u 40 __sb_raw || builtin exit 0
-  __sb_raw=$start$__sb_raw __sb_ahead= __sb_running=1
-  __sb_field __sb_files
+  builtin local size start stdin count name value
+  until ((0)); do
+    size=${__sb_ahead:0:10} start=${__sb_ahead:10}
+    [[ -n $size ]] || IFS= builtin read -r -N 10 -u 40 size || builtin exit 0
+    IFS= builtin read -r -N "$((10#$size - ${#start}))" -u 40 __sb_raw || builtin exit 0
+    __sb_raw=$start$__sb_raw __sb_ahead=
+    __sb_field __sb_files
+    [[ $__sb_files == '?' ]] || builtin break
+    __sb_complete
+  done
+  __sb_running=1
   __sb_field stdin
   __sb_field count
   exec 1>"$__sb_files.out" 2>"$__sb_files.err" 0<"$stdin"
@@ -45,6 +51,21 @@ __sb_take() {
   fi
   builtin trap '{ __sb_exit "$?" "$-"; } 62>&2 2>/dev/null' EXIT
   builtin trap '{ __sb_interrupted=1; builtin exit 130; } 2>/dev/null' INT
+}
+
+# What `compgen` knows, into a file: without a process of its own, whose end might run a snippet's trap. An empty line, then which are folders.
+__sb_complete() {
+  builtin local ask kind word file
+  __sb_field ask
+  __sb_field kind
+  __sb_field word
+  __sb_field file
+  {
+    builtin compgen -A "$kind" -- "$word"
+    builtin printf '\n'
+    builtin compgen -A directory -- "$word"
+  } >"$file" 2>/dev/null
+  builtin printf '{"op":"answer","ask":%d,"result":{}}\n' "$ask" >&40
 }
 
 # $1: status, $2: exit status, $3: more. Only who shows the token ends the execution; it lies behind the request, read when the code is through.

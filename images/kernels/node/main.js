@@ -6,6 +6,7 @@ const fs = require("node:fs");
 const { createRequire } = require("node:module");
 const path = require("node:path");
 const { send, sendAndWait, listen: takeRequests } = require("./channel.js");
+const { complete } = require("./completion.js");
 const { absorbStale, evaluate, hear, Thrown } = require("./evaluate.js");
 const { rewriteImports } = require("./imports.js");
 const interrupts = require("./interrupts.js");
@@ -277,10 +278,20 @@ function enter(folder) {
   }
 }
 
+function answerCompletion(request) {
+  const answer = { op: "answer", ask: request.ask };
+  try {
+    send({ ...answer, result: complete(request, userRequire.resolve.paths("x") ?? []) });
+  } catch (error) {
+    send({ ...answer, error: String(error?.message) });
+  }
+}
+
 state.markOriginal();
 takeRequests((request) => {
   if (request.op === "run") void run(request);
   else if (request.op === "enter") enter(request.folder);
   else if (request.op === "state") send({ op: "answer", result: state.snapshot(request, imported) });
+  else if (request.op === "complete") answerCompletion(request);
 });
 send({ op: "ready", fresh_pipes: pipes.replaceable });

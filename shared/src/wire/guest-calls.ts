@@ -1,6 +1,6 @@
 /** @module What the daemon may ask a guest, and what it answers: anything at all, until it is checked here. */
 import { z } from "zod";
-import { ContextStateSchema } from "../api/context.ts";
+import { CompletionSchema, ContextStateSchema } from "../api/context.ts";
 import { FileEntrySchema } from "../api/file.ts";
 import { GuestProcessListSchema, GuestProcessSchema, ProcessOutputSchema } from "../api/process.ts";
 import { ArtifactEntrySchema } from "./guest-messages.ts";
@@ -39,6 +39,7 @@ const identity = z.string().max(64).nullable();
 export const GUEST_ANSWERS = {
   ping: nothing,
   state: ContextStateSchema.extend({ variables: z.array(VariableSchema) }),
+  complete: CompletionSchema,
   "session.enter": z.object({ session: identity, data: identity }),
 
   "fs.stat": GuestEntrySchema,

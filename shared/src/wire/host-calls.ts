@@ -5,7 +5,7 @@
  * @module
  */
 import { z } from "zod";
-import { ContextStateSchema } from "../api/context.ts";
+import { CompletionSchema, ContextStateSchema } from "../api/context.ts";
 import { DatasetSchema, DatasetStageAnswerSchema, DatasetStageCallSchema } from "../api/dataset.ts";
 import { ExportRequestSchema, ExportResultSchema } from "../api/export.ts";
 import { FileEntrySchema, OpenedFileSchema, WrittenFileSchema } from "../api/file.ts";
@@ -51,6 +51,10 @@ export const SESSION_CALLS = {
   state: { params: z.object({ context: z.string() }), result: ContextStateSchema },
   /** Those that are kept, and one of now. */
   metrics: { params: z.object({}), result: z.object(samples) },
+  complete: {
+    params: z.object({ context: z.string(), code: z.string(), cursor: count }),
+    result: CompletionSchema,
+  },
 
   "files.stat": { params: located({ follow: flag, readable: flag }), result: FileEntrySchema },
   "files.list": {

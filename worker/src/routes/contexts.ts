@@ -1,6 +1,12 @@
-/** @module `/v1/sessions/:id/contexts` and `/state`: a session's kernels and what they hold. */
+/** @module `/v1/sessions/:id/contexts`, `/state` and `/complete`: a session's kernels and what they know. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { ContextRefSchema, ContextStateSchema, CreateContextSchema } from "@sandbar/shared";
+import {
+  CompleteSchema,
+  CompletionSchema,
+  ContextRefSchema,
+  ContextStateSchema,
+  CreateContextSchema,
+} from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
 import { type App, body, ContextBody, json, listOf, refused, secured } from "../openapi.ts";
 import { callersSession } from "./request.ts";
@@ -97,6 +103,29 @@ export function contextRoutes(app: App): void {
       const { context } = c.req.valid("query");
       const session = callersSession(c, c.req.valid("param").id);
       return c.json(unwrap(await session.state(context ?? null)), 200);
+    },
+  );
+
+  app.openapi(
+    createRoute({
+      method: "post",
+      path: "/v1/sessions/{id}/complete",
+      tags: ["contexts"],
+      summary: "Complete code",
+      description:
+        "What could stand at the cursor, as the context's kernel knows it. A context that runs code is not disturbed: " +
+        "the answer is `busy`, at once. One that has no kernel has no matches, and none is started.",
+      security: secured,
+      request: { params: SessionParams, body: body(CompleteSchema) },
+      responses: {
+        200: json(CompletionSchema, "At most 200 matches, for the code from `start` to `end`"),
+        ...refused,
+      },
+    }),
+    async (c) => {
+      const { code, cursor, context } = c.req.valid("json");
+      const session = callersSession(c, c.req.valid("param").id);
+      return c.json(unwrap(await session.complete(context ?? null, code, cursor)), 200);
     },
   );
 }

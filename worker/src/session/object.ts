@@ -6,6 +6,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import {
+  type Completion,
   type Context,
   type ContextState,
   type CreateSession,
@@ -274,6 +275,15 @@ export class SessionObject extends DurableObject<Env> {
     return this.#whenRunning((session) => {
       const context = this.#records.context(reference ?? session.spec.runtime);
       return context ? this.ask("state", { context: context.name }) : refuse("NOT_FOUND", "No such context");
+    });
+  }
+
+  /** What could stand at the cursor. A context that is not there yet may have a warm kernel already; if not, it knows nothing. */
+  async complete(reference: string | null, code: string, cursor: number): Promise<Answer<Completion>> {
+    return this.#whenRunning((session) => {
+      const name = reference ?? session.spec.runtime;
+      const context = this.#records.context(name)?.name ?? name;
+      return this.ask("complete", { context, code, cursor });
     });
   }
 

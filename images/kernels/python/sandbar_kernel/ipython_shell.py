@@ -269,6 +269,25 @@ class IPythonShell:
             return ("ok", None, 0) if exit_code == 0 else ("error", self._error(failure), exit_code)
         return "error", self._error(failure), None
 
+    def complete(self, code: str, cursor: int) -> "tuple[int, int, list[tuple[str, str | None]]]":
+        """What IPython's own completer finds, which evaluates nothing that could have an effect."""
+        from IPython.core.completer import provisionalcompleter, rectify_completions
+
+        completer = self._shell.Completer
+        # It reads the source of what it completes, and a second passes before it can.
+        completer.use_jedi = False
+        with provisionalcompleter():
+            found = list(rectify_completions(code, completer.completions(code, cursor)))
+        if not found:
+            return cursor, cursor, []
+        start, end = found[0].start, found[0].end
+        # It takes the dot before an attribute for a part of it.
+        dot = 1 if code[start : start + 1] == "." and all(match.text.startswith(".") for match in found) else 0
+        names = [(match.text[dot:], match.type) for match in found]
+        if start == end:
+            names = [name for name in names if name[1] != "magic"]
+        return start + dot, end, sorted(names, key=lambda name: name[1] == "magic")
+
     def _await(self, coroutine) -> "BaseException | None":
         """The last expression's own coroutine: as if the user had written `await`."""
         shell = self._shell

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 
-from . import reserve, snapshot
+from . import completion, reserve, snapshot
 from .bundles import Bundles
 from .channel import Channel
 from .figures import Figures
@@ -101,6 +101,8 @@ class Kernel:
                 self._reap()
             elif op == "state":
                 snapshot.take(self._shell.namespace, self._shell.hidden, request, self._channel)
+            elif op == "complete":
+                completion.answer(self._shell, request, self._channel)
             reserve.keep()
 
     def _make_shell(self):

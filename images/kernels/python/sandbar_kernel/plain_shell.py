@@ -5,6 +5,7 @@ import builtins
 import inspect
 import linecache
 import os
+import re
 import sys
 import traceback
 import types
@@ -65,6 +66,18 @@ class PlainShell:
         except BaseException as failure:
             return "error", self._error(failure, filename), None
         return "ok", None, None
+
+    def complete(self, code: str, cursor: int) -> "tuple[int, int, list[tuple[str, str | None]]]":
+        import rlcompleter
+
+        text = re.search(r"[\w.]*$", code[:cursor])[0]
+        completer = rlcompleter.Completer(self.namespace)
+        found = completer.attr_matches(text) if "." in text else completer.global_matches(text) if text else []
+        owner = text.rpartition(".")[0]
+        start = cursor - len(text) + (len(owner) + 1 if owner else 0)
+        kind = "attribute" if owner else "variable"
+        names = (match.rstrip("( ):").rpartition(".")[2] for match in found)
+        return start, cursor, [(name, kind) for name in dict.fromkeys(names)]
 
     def wait_idle(self, fd: int) -> None:
         event_loop.run_until_readable(self._loop, fd)

@@ -1,19 +1,14 @@
-"""The namespace as a list, made in a forked child: a `__repr__` that loops, prints, raises or changes things hurts nobody."""
+"""The namespace as a list, made in a forked child."""
 
 import os
 import reprlib
 import signal
 import sys
 import types
-import warnings
 
+from . import forked
 from .channel import dumps
 
-_fork = os.fork
-_exit = os._exit
-_waitpid = os.waitpid
-_open = os.open
-_dup2 = os.dup2
 _repr = repr
 _getsizeof = sys.getsizeof
 _setitimer = signal.setitimer
@@ -36,36 +31,11 @@ def _on_alarm(_number, _frame) -> None:
 
 
 def take(namespace: dict, hidden, request: dict, channel) -> None:
-    path = os.memfd_create("state")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            pid = _fork()
+        data, status = forked.ask(lambda fd: _write(fd, namespace, hidden, request), channel)
     except OSError as error:
-        os.close(path)
         channel.send({"op": "answer", "error": "no process could be started to read the variables: %s" % error.strerror})
         return
-    if pid == 0:
-        try:
-            null = _open("/dev/null", os.O_RDWR)
-            for fd in (0, 1, 2):
-                _dup2(null, fd)
-            _write(path, namespace, hidden, request)
-        finally:
-            _exit(0)
-    channel.send({"op": "child", "pid": pid})
-    status = 0
-    while True:
-        try:
-            _, status = _waitpid(pid, 0)
-            break
-        except InterruptedError:
-            continue
-        except ChildProcessError:
-            break
-    size = os.lseek(path, 0, os.SEEK_END)
-    data = os.pread(path, size, 0)
-    os.close(path)
     # One line for each step, so that a child that was killed half-way still gave the first half.
     lines = data.split(b"\n")[:-1]
     if len(lines) < 4 or len(lines) < 4 + int(lines[3]):

@@ -27,6 +27,7 @@ from ._errors import (
 )
 from ._models import (
     Artifact,
+    Completion,
     Context,
     Dataset,
     DatasetList,
@@ -38,6 +39,7 @@ from ._models import (
     FileStat,
     Imported,
     Link,
+    Match,
     Sample,
     SessionInfo,
     SessionMetrics,
@@ -61,6 +63,7 @@ __all__ = [
     "AsyncSandbox",
     "AsyncSession",
     "AuthenticationError",
+    "Completion",
     "Config",
     "ConflictError",
     "ConnectionFailedError",
@@ -79,6 +82,7 @@ __all__ = [
     "Imported",
     "InvalidRequestError",
     "Link",
+    "Match",
     "NotFoundError",
     "PermissionDeniedError",
     "RateLimitError",

@@ -10,6 +10,7 @@ from typing import Any, Optional, TypeVar
 
 from ._errors import ExecutionFailed
 from ._notebook import html_of
+from ._utf16 import characters_of
 
 T = TypeVar("T", bound="Model")
 
@@ -154,6 +155,36 @@ class SessionMetrics(Model):
     def parse(cls, data: Mapping[str, Any]) -> SessionMetrics:
         simple = super().parse(data)
         return dataclasses.replace(simple, data=tuple(Sample.parse(item) for item in data.get("data") or ()))
+
+
+@dataclass(frozen=True)
+class Match(Model):
+    """``text`` stands for the code from the completion's ``start`` to its ``end``."""
+
+    text: str = ""
+    #: function | class | module | instance | property | keyword | param | key | path | magic | command | variable
+    type: Optional[str] = None
+    signature: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Completion(Model):
+    """What could stand for ``code[start:end]``; ``busy`` while the context runs code."""
+
+    matches: tuple[Match, ...] = ()
+    start: int = 0
+    end: int = 0
+    busy: bool = False
+
+    @classmethod
+    def of(cls, code: str, data: Mapping[str, Any]) -> Completion:
+        return cls(
+            raw=dict(data),
+            matches=tuple(Match.parse(match) for match in data.get("matches") or ()),
+            start=characters_of(code, data.get("start") or 0),
+            end=characters_of(code, data.get("end") or 0),
+            busy=data.get("busy") is True,
+        )
 
 
 @dataclass(frozen=True)

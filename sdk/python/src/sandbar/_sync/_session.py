@@ -10,7 +10,17 @@ from typing import Any, Optional
 from urllib.parse import quote
 
 from .._errors import ConnectionFailedError, SandbarError
-from .._models import Context, Execution, Exported, Imported, SessionInfo, SessionMetrics, State
+from .._models import (
+    Completion,
+    Context,
+    Execution,
+    Exported,
+    Imported,
+    SessionInfo,
+    SessionMetrics,
+    State,
+)
+from .._utf16 import units_of
 from ._artifacts import SessionArtifacts
 from ._datasets import Datasets
 from ._files import Files
@@ -177,6 +187,17 @@ class Session:
     def state(self) -> State:
         """Variables, imports and working directory."""
         return State.parse(self._http.call("GET", f"{self._path}/state"))
+
+    def complete(
+        self, code: str, *, cursor: Optional[int] = None, context: Optional[str] = None
+    ) -> Completion:
+        """What could stand at the cursor (the end of the code), as the context's kernel knows it. Positions
+        are Python's: a match stands for ``code[start:end]``."""
+        body: dict[str, Any] = {"code": code, "cursor": units_of(code, len(code) if cursor is None else cursor)}
+        if context is not None:
+            body["context"] = context
+        answer = self._http.call("POST", f"{self._path}/complete", json=body, idempotent=True)
+        return Completion.of(code, answer)
 
     def import_files(self, files: Iterable[Mapping[str, Any]]) -> list[Imported]:
         """Each file is ``{destination, content, encoding?}``, ``{destination, session_id, path}``,

@@ -55,6 +55,14 @@ async def test_metrics_say_what_a_session_uses(client, session):
     assert (await client.session_metrics())[session.id][-1].cpu_percent >= 0
 
 
+async def test_completion_counts_as_python_does(session):
+    await session.run("number = 7")
+    code = "'😀', numb + 1"
+    found = await session.complete(code, cursor=len("'😀', numb"))
+    assert [(match.text, match.type) for match in found.matches] == [("number", "instance")]
+    assert code[found.start : found.end] == "numb" and not found.busy
+
+
 async def test_an_exception_is_in_the_record_and_raised_on_request(session):
     execution = await session.run("1 / 0")
     assert execution.error.name == "ZeroDivisionError" and "1 / 0" in execution.error.traceback
