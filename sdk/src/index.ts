@@ -6,8 +6,8 @@
 export type {
   AllSessionMetrics,
   ApiKey,
-  ConsoleLink,
   Completion,
+  ConsoleLink,
   Context,
   CreateSession,
   ErrorCode,

@@ -313,6 +313,29 @@ describe("the sandbar command on the real product", () => {
     expect(await repl.ended).toBe(0);
   });
 
+  it("at a terminal, Tab completes from the kernel, a paste is one cell, and exit() leaves", async () => {
+    const repl = startOnTty(["repl", "-s", "cli"]);
+    await repl.shows(/>>> /);
+    repl.type("completed_name = 6\r");
+    await repl.shows(/>>> /);
+    repl.type("7 * completed_n\t");
+    await repl.shows(/completed_name/);
+    repl.type("\r");
+    await repl.shows(/\n42\r?\n[\s\S]*>>> /);
+    repl.type("/sta\t");
+    await repl.shows(/\/state/);
+    repl.type("\r");
+    await repl.shows(/completed_name {2}int[\s\S]*>>> /);
+    repl.type("\x1b[200~class Pasted:\r    one = 1\r\r    two = 2\r\x1b[201~");
+    await repl.shows(/two = 2/);
+    repl.type("\r");
+    await repl.shows(/>>> /);
+    repl.type("Pasted.one + Pasted.two\r");
+    await repl.shows(/\n3\r?\n[\s\S]*>>> /);
+    repl.type("exit()\r");
+    expect(await repl.ended).toBe(0);
+  });
+
   it("opens a terminal in a session and exits as its shell does", async () => {
     const terminal = startOnTty(["terminal", "cli"]);
     terminal.type("echo $((6 * 7)) $0\n");
@@ -338,6 +361,12 @@ describe("the sandbar command on the real product", () => {
     expect(stderr).toContain("incomplete input");
     const whole = await sandbar(["repl", "-s", "cli"], "for i in range(2):\n  print(i)");
     expect(whole).toMatchObject({ code: 0, stdout: "0\n1\n", stderr: "" });
+    const spaced = "class A:\n    x = 1\n\n    y = 2\n\nprint(A.x + A.y)\nexit()\nprint('after')\n";
+    expect(await sandbar(["repl", "-s", "cli"], spaced)).toMatchObject({
+      code: 0,
+      stdout: "3\n",
+      stderr: "",
+    });
   });
 
   it("copies files and folders both ways, and between sessions", async () => {

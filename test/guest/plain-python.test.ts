@@ -54,6 +54,23 @@ describe("a Python kernel in an image without IPython", () => {
     expect((await box.run("x")).results).toEqual([{ "text/plain": "20" }]);
   });
 
+  it("completes names and attributes", async () => {
+    await box.run("import os\nnumber = 7\nclass Bad:\n    def __dir__(self): os._exit(1)\nbad = Bad()");
+    const complete = async (code: string) =>
+      (await box.call("complete", { context: "python", code, cursor: code.length })).result;
+    expect(await complete("'😀', numb")).toMatchObject({
+      matches: [{ text: "number", type: "instance" }],
+      start: 6,
+      end: 10,
+    });
+    expect(await complete("whil")).toMatchObject({ matches: [{ text: "while", type: "keyword" }] });
+    expect(await complete("x = os.getcw")).toMatchObject({
+      matches: [{ text: "getcwd", type: "function" }, { text: "getcwdb" }],
+      start: 7,
+    });
+    expect(await complete("bad.")).toMatchObject({ matches: [], busy: false });
+  });
+
   it("lists its state and pickles its classes", async () => {
     await box.run("import pickle\nclass Point:\n    v = 1\np = pickle.loads(pickle.dumps(Point()))");
     const answer = await box.call("state", { context: "python" });

@@ -8,15 +8,25 @@ import type { Language } from "@sandbar/shared";
 import type { Command } from "commander";
 import { explain } from "../invocation/explain.ts";
 import { addSessionFlags, cli, number, type SessionFlags, sessionFor } from "../invocation/global-options.ts";
+import { Completer, type Offer } from "../terminal/completer.ts";
 import { showLive } from "../terminal/live.ts";
 import { clean, dim, size } from "../terminal/print.ts";
+import { TypedLines } from "../terminal/typed-lines.ts";
 import { wantsMore } from "../terminal/wants-more.ts";
 
 const HISTORY_FILE = join(process.env.XDG_STATE_HOME ?? join(homedir(), ".local/state"), "sandbar/history");
 const HISTORY_LINES = 1000;
+const COMMANDS = ["/help", "/state", "/sh ", "/restart", "/files", "/artifacts", "/quit"];
+/** Ends a prompt of the language's own. */
+const LEAVES: Record<Language, RegExp> = {
+  python: /^(exit|quit)(\(\s*\))?$/,
+  node: /^(\.exit|process\.exit\(\s*\))$/,
+  r: /^(q|quit)\(.*\)$/,
+  bash: /^(exit|logout)$/,
+};
 const HELP = `/help  this text        /state  variables        /sh <command>  a shell command
 /restart  a fresh kernel  /files [path]  list files  /artifacts  what was kept
-/quit  leave (Ctrl-D)     Ctrl-C interrupts the running cell, or clears the line`;
+/quit  leave (Ctrl-D)     Tab completes             Ctrl-C interrupts the running cell, or clears the line`;
 
 interface ReplFlags extends SessionFlags {
   context?: string;
@@ -44,23 +54,25 @@ class Repl {
   readonly #flags: ReplFlags;
   readonly #language: Language;
   readonly #readline: Interface;
+  readonly #lines: TypedLines;
   readonly #tty = process.stdin.isTTY === true;
-  #closed = false;
+  #cell = "";
 
   constructor(session: Session, flags: ReplFlags) {
     this.#session = session;
     this.#flags = flags;
     this.#language = session.info.runtime;
+    const completer = new Completer(session, flags.context, COMMANDS);
     this.#readline = createInterface({
       input: process.stdin,
       output: this.#tty ? process.stdout : undefined,
       history: this.#tty && existsSync(HISTORY_FILE) ? readFileSync(HISTORY_FILE, "utf8").split("\n") : [],
       historySize: HISTORY_LINES,
       removeHistoryDuplicates: true,
+      completer: (line: string, done: (error: null, offer: Offer) => void) =>
+        void completer.offer(this.#cell, line).then((offer) => done(null, offer)),
     });
-    this.#readline.once("close", () => {
-      this.#closed = true;
-    });
+    this.#lines = new TypedLines(this.#readline, this.#tty);
     this.#readline.on("history", (lines) => {
       mkdirSync(dirname(HISTORY_FILE), { recursive: true, mode: 0o700 });
       writeFileSync(HISTORY_FILE, lines.join("\n"), { mode: 0o600 });
@@ -70,43 +82,52 @@ class Repl {
   async loop(): Promise<void> {
     if (this.#tty)
       process.stderr.write(dim(`${this.#language} in ${this.#session.id}; /help, Ctrl-D leaves\n`));
-    let cell = "";
     let left = false;
     // Ctrl-C at the prompt clears what was typed; while a cell runs, showLive listens instead.
     this.#readline.on("SIGINT", () => {
-      cell = "";
+      this.#cell = "";
       this.#readline.write(null, { ctrl: true, name: "e" });
       this.#readline.write(null, { ctrl: true, name: "u" });
       process.stdout.write("\n");
-      this.#prompt(cell);
+      this.#prompt();
     });
-    this.#prompt(cell);
-    for await (const line of this.#readline) {
-      cell = cell === "" ? line : `${cell}\n${line}`;
-      if (cell.startsWith("/") || !wantsMore(cell, this.#language)) {
-        const complete = cell;
-        cell = "";
-        left = await this.#handle(complete);
+    this.#lines.listen();
+    this.#prompt();
+    for (let line = await this.#lines.next(); line !== null; line = await this.#lines.next()) {
+      this.#cell = this.#cell === "" ? line.text : `${this.#cell}\n${line.text}`;
+      if (!line.pasted && this.#isWhole()) {
+        const cell = this.#cell;
+        this.#cell = "";
+        left = await this.#handle(cell);
         if (left) break;
       }
-      this.#prompt(cell);
+      this.#prompt();
     }
-    if (cell.trim() !== "") await this.#handle(cell);
+    if (this.#cell.trim() !== "") await this.#handle(this.#cell);
+    this.#lines.rest();
     this.#readline.close();
     if (this.#tty && !left) process.stdout.write("\n");
   }
 
-  #prompt(cell: string): void {
+  /** An empty line ends a block, unless more of the block has come with it. */
+  #isWhole(): boolean {
+    if (this.#cell.startsWith("/")) return true;
+    if (wantsMore(this.#cell, this.#language)) return false;
+    return !(this.#cell.endsWith("\n") && /^[ \t]+\S/.test(this.#lines.peek() ?? ""));
+  }
+
+  #prompt(): void {
     if (!this.#tty) return;
-    this.#readline.setPrompt(cell === "" ? ">>> " : "... ");
+    this.#readline.setPrompt(this.#cell === "" ? ">>> " : "... ");
     this.#readline.prompt();
   }
 
   /** Returns true to leave. */
   async #handle(cell: string): Promise<boolean> {
     if (cell.trim() === "") return false;
+    if (LEAVES[this.#language].test(cell.trim())) return true;
     // A paused readline leaves Ctrl-C to the process, where it interrupts the cell. After the last line it is closed.
-    if (!this.#closed) this.#readline.pause();
+    this.#lines.rest();
     if (this.#tty) process.stdin.setRawMode(false);
     try {
       if (cell.startsWith("/")) return await this.#command(cell);
@@ -115,8 +136,8 @@ class Repl {
     } catch (error) {
       explain(error);
     } finally {
-      if (this.#tty) process.stdin.setRawMode(!this.#closed);
-      if (!this.#closed) this.#readline.resume();
+      if (this.#tty) process.stdin.setRawMode(!this.#lines.closed);
+      this.#lines.listen();
     }
     return false;
   }
