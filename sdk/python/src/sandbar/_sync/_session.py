@@ -193,7 +193,10 @@ class Session:
     ) -> Completion:
         """What could stand at the cursor (the end of the code), as the context's kernel knows it. Positions
         are Python's: a match stands for ``code[start:end]``."""
-        body: dict[str, Any] = {"code": code, "cursor": units_of(code, len(code) if cursor is None else cursor)}
+        body: dict[str, Any] = {
+            "code": code,
+            "cursor": units_of(code, len(code) if cursor is None else cursor),
+        }
         if context is not None:
             body["context"] = context
         answer = self._http.call("POST", f"{self._path}/complete", json=body, idempotent=True)
