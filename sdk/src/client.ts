@@ -66,8 +66,14 @@ export class Sandbar {
     return this.http.url;
   }
 
-  /** The session with this key, made if it does not exist; ready to run code. */
-  async session(options: SessionOptions = {}, { signal }: { signal?: AbortSignal } = {}): Promise<Session> {
+  /**
+   * The session with this key, made if it does not exist; ready to run code. With `wait: false` it comes at once, and
+   * `session.events()` tells how its making goes.
+   */
+  async session(
+    options: SessionOptions = {},
+    { signal, wait = true }: { signal?: AbortSignal; wait?: boolean } = {},
+  ): Promise<Session> {
     const { datasets } = options;
     // A key of our own makes the request safe to repeat: it finds the session that the first try made.
     const key = options.key ?? `sdk-${crypto.randomUUID()}`;
@@ -76,7 +82,9 @@ export class Sandbar {
       key,
       ...(typeof datasets === "string" ? { datasets: { access: datasets } } : {}),
     };
-    return new Session(this.http, await this.http.json("POST", "/v1/sessions", { json, signal, safe: true }));
+    const headers: Record<string, string> = wait ? {} : { prefer: "respond-async" };
+    const request = { json, headers, signal, safe: true };
+    return new Session(this.http, await this.http.json("POST", "/v1/sessions", request));
   }
 
   /** A session that exists, by id. */

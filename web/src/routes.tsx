@@ -53,6 +53,10 @@ const home = createRoute({
 const sessions = createRoute({
   getParentRoute: () => inside,
   path: "/sessions",
+  validateSearch: ({ q, show }): { q?: string; show?: "ended" | "all" } => ({
+    ...(typeof q === "string" && q ? { q } : {}),
+    ...(show === "ended" || show === "all" ? { show } : {}),
+  }),
   component: lazyRouteComponent(() => import("./rooms/sessions/sessions.tsx"), "Sessions"),
 });
 

@@ -3,8 +3,7 @@ import { Sandbar, SandbarError } from "@sandbar/sdk";
 import { QueryClient } from "@tanstack/react-query";
 import { watchedFetch } from "./connection.ts";
 
-// Without a key no Authorization header is sent, and the cookie of this origin is.
-export const sandbar = new Sandbar({ url: location.origin, apiKey: "", fetch: watchedFetch });
+export const sandbar = new Sandbar({ url: location.origin, credentials: "cookie", fetch: watchedFetch });
 
 export const queryClient = new QueryClient({
   defaultOptions: {

@@ -1,19 +1,14 @@
 /** @module Who is signed in, and what they may see. */
+import type { Me } from "@sandbar/sdk";
 import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import { sandbar } from "./client.ts";
 import { keys } from "./keys.ts";
 
-export interface Me {
-  tenant: string;
-  key: { id: string; name: string };
-  scopes: ("agent" | "operator" | "admin")[];
-  expires_at: string | null;
-  via: "key" | "cookie";
-}
+export type { Me };
 
 export const meQuery = queryOptions({
   queryKey: keys.me,
-  queryFn: (): Promise<Me> => sandbar.http.json("GET", "/v1/me"),
+  queryFn: () => sandbar.me(),
   staleTime: 60_000,
 });
 

@@ -2,6 +2,7 @@ import { clsx } from "clsx";
 import { Check, ChevronDown } from "lucide-react";
 import { Select as Radix } from "radix-ui";
 import type { ReactNode } from "react";
+import { cspNonce } from "../api/csp-nonce.ts";
 
 export interface SelectOption<T extends string> {
   value: T;
@@ -56,7 +57,7 @@ export function Select<T extends string>({
           collisionPadding={8}
           className="z-50 max-h-80 min-w-(--radix-select-trigger-width) animate-appear overflow-hidden rounded-lg bg-raised p-1 shadow-pop"
         >
-          <Radix.Viewport>
+          <Radix.Viewport nonce={cspNonce()}>
             {options.map((option) => (
               <Radix.Item
                 key={option.value}

@@ -10,7 +10,7 @@ import { ownOrigin } from "./own-origin.ts";
 
 /** Paths of the API and its neighbours: a wrong one is an error there, not a room of the console. */
 const NOT_OURS =
-  /^\/(v1|agent|mcp|docs|preview|artifacts|console|metrics|healthz|openapi\.json|\.well-known)(\/|$)/;
+  /^\/((v1|agent|mcp|docs|preview|console|metrics|healthz|openapi\.json|\.well-known)(\/|$)|artifacts\/)/;
 const HASHED = "/assets/";
 
 /** What the page and its files have in common with `/docs`. */

@@ -1,0 +1,133 @@
+/** @module What the form for a new session holds, and the request that it means. */
+import type { CreateSession, Language } from "@sandbar/sdk";
+
+export interface CreateForm {
+  runtime: Language;
+  key: string;
+  image: string;
+  storage: "TMPFS" | "BIND";
+  datasets: "NONE" | "LOCAL_RO" | "API";
+  network: "none" | "egress";
+  memory_mb: string;
+  cpus: string;
+  timeout_s: string;
+  pids: string;
+  tmpfs_mb: string;
+  dependencies: string;
+  env: string;
+  labels: string;
+  volumes: { name: string; path: string }[];
+  idle: string;
+  lifetime: string;
+}
+
+export const EMPTY_FORM: CreateForm = {
+  runtime: "python",
+  key: "",
+  image: "",
+  storage: "TMPFS",
+  datasets: "NONE",
+  network: "none",
+  memory_mb: "",
+  cpus: "",
+  timeout_s: "",
+  pids: "",
+  tmpfs_mb: "",
+  dependencies: "",
+  env: "",
+  labels: "",
+  volumes: [],
+  idle: "",
+  lifetime: "",
+};
+
+/** The request, or what is wrong with which field. The server checks everything again. */
+export function requestOf(
+  form: CreateForm,
+): { request: CreateSession } | { wrong: Partial<Record<keyof CreateForm, string>> } {
+  const wrong: Partial<Record<keyof CreateForm, string>> = {};
+  const attempt = <T>(field: keyof CreateForm, read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      wrong[field] = (error as Error).message;
+      return undefined;
+    }
+  };
+  const limits: Record<string, number> = {};
+  for (const field of ["memory_mb", "cpus", "timeout_s", "pids", "tmpfs_mb"] as const) {
+    const value = attempt(field, () => numberIn(form[field]));
+    if (value !== undefined) limits[field] = value;
+  }
+  const dependencies = attempt("dependencies", () => packagesIn(form.dependencies)) ?? {};
+  const env = attempt("env", () => pairsIn(form.env)) ?? {};
+  const labels = attempt("labels", () => pairsIn(form.labels)) ?? {};
+  const idle_ttl_s = attempt("idle", () => secondsIn(form.idle));
+  const max_lifetime_s = attempt("lifetime", () => secondsIn(form.lifetime));
+  const volumes = form.volumes.filter(({ name, path }) => name !== "" || path !== "");
+  if (volumes.some(({ name, path }) => name === "" || path === ""))
+    wrong.volumes = "A volume needs a name and a path.";
+  if (Object.keys(wrong).length > 0) return { wrong };
+  const given = <T extends object>(value: T) => (Object.keys(value).length > 0 ? value : undefined);
+  const request: CreateSession = {
+    key: form.key.trim() || undefined,
+    runtime: form.runtime,
+    image: form.image.trim() || undefined,
+    storage: form.storage,
+    datasets: { access: form.datasets },
+    network: form.network,
+    limits: given(limits),
+    dependencies: given(dependencies),
+    env: given(env),
+    labels: given(labels),
+    volumes: volumes.length > 0 ? volumes : undefined,
+    idle_ttl_s,
+    max_lifetime_s,
+  };
+  return { request: Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) };
+}
+
+function numberIn(text: string): number | undefined {
+  if (text.trim() === "") return undefined;
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw new Error("A number, please.");
+  return value;
+}
+
+const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** "90", "90s", "30m", "1h 30m", "2d". */
+export function secondsIn(text: string): number | undefined {
+  const clean = text.trim().toLowerCase();
+  if (clean === "") return undefined;
+  if (/^\d+$/.test(clean)) return Number(clean);
+  if (!/^(\d+(\.\d+)?\s*[smhd]\s*)+$/.test(clean)) throw new Error("Like 90s, 30m, 1h 30m or 2d.");
+  const parts = [...clean.matchAll(/(\d+(?:\.\d+)?)\s*([smhd])/g)];
+  return Math.round(parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit!]!, 0));
+}
+
+/** A line or comma each: "pandas", "pandas==2.2", "pandas>=2,<3", "lodash@4". */
+export function packagesIn(text: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const line of text.split("\n").map((each) => each.replace(/#.*/, "").trim())) {
+    if (line === "") continue;
+    const match =
+      /^(@?[A-Za-z0-9][A-Za-z0-9._/[\]-]*)\s*(?:==?|@|\s|(?=[<>^~!]))\s*(.*)$/.exec(line) ??
+      /^(@?[A-Za-z0-9][A-Za-z0-9._/[\]-]*)()$/.exec(line);
+    if (!match) throw new Error(`"${line}" is not a package: one a line, like pandas==2.2.`);
+    found[match[1]!] = match[2]!.trim();
+  }
+  return found;
+}
+
+/** A line each: NAME=value. */
+export function pairsIn(text: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const line of text.split("\n")) {
+    if (line.trim() === "") continue;
+    const at = line.indexOf("=");
+    if (at < 1) throw new Error(`"${line.trim()}" has no =: one a line, like name=value.`);
+    found[line.slice(0, at).trim()] = line.slice(at + 1).trim();
+  }
+  return found;
+}
