@@ -1,34 +1,111 @@
-import { Link, Outlet } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
+import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import {
+  CircleStop,
+  Copy,
+  FolderTree,
+  Info,
+  ListTree,
+  NotebookPen,
+  Package,
+  SquareTerminal,
+} from "lucide-react";
+import { useState } from "react";
+import { keys } from "../../api/keys.ts";
+import { type Command, useCommands } from "../../shell/commands.ts";
 import { useCrumbs } from "../../shell/crumbs.ts";
+import { Button } from "../../ui/button.tsx";
+import { formatBytes } from "../../ui/bytes.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { copyText } from "../../ui/copy-button.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
+import { languageName } from "../../ui/language-name.ts";
+import { Sparkline } from "../../ui/sparkline.tsx";
 import { StateDot } from "../../ui/state-dot.tsx";
 import { TAB_LOOK } from "../../ui/tabs.tsx";
-import { useSession } from "./use-session.ts";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { isAlive, useSession } from "./use-session.ts";
 
 const TABS = [
-  { to: "/sessions/$id", label: "Notebook", exact: true },
-  { to: "/sessions/$id/terminal", label: "Terminal" },
-  { to: "/sessions/$id/files", label: "Files" },
-  { to: "/sessions/$id/processes", label: "Processes" },
-  { to: "/sessions/$id/artifacts", label: "Artifacts" },
-  { to: "/sessions/$id/details", label: "Details" },
+  { to: "/sessions/$id", label: "Notebook", icon: <NotebookPen />, key: "1", exact: true },
+  { to: "/sessions/$id/terminal", label: "Terminal", icon: <SquareTerminal />, key: "2" },
+  { to: "/sessions/$id/files", label: "Files", icon: <FolderTree />, key: "3" },
+  { to: "/sessions/$id/processes", label: "Processes", icon: <ListTree />, key: "4" },
+  { to: "/sessions/$id/artifacts", label: "Artifacts", icon: <Package />, key: "5" },
+  { to: "/sessions/$id/details", label: "Details", icon: <Info />, key: "6" },
 ] as const;
 
+/** Around the rooms of one session: what it is, how it does, and the way between them. */
 export function SessionRoom() {
   const session = useSession();
+  const navigate = useNavigate();
+  const { info, id } = session;
+  const alive = isAlive(session);
+  const [stopping, setStopping] = useState(false);
   useCrumbs([{ label: "Sessions", to: "/sessions" }, { label: session.key }]);
+  useCommands([
+    ...TABS.map(
+      ({ to, label, icon, key }): Command => ({
+        id: `tab.${label}`,
+        title: label,
+        group: "This session",
+        icon,
+        shortcut: `t ${key}`,
+        run: () => void navigate({ to, params: { id } }),
+      }),
+    ),
+    {
+      id: "session.copy-id",
+      title: "Copy the session's id",
+      group: "This session",
+      icon: <Copy />,
+      run: () => void copyText(id).then(() => toast("Copied", id)),
+    },
+    ...(alive
+      ? [
+          {
+            id: "session.stop",
+            title: "Stop this session",
+            group: "This session",
+            icon: <CircleStop />,
+            run: () => setStopping(true),
+          },
+        ]
+      : []),
+  ]);
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <header className="shrink-0 border-b px-4 pt-3 sm:px-6">
-        <div className="flex items-center gap-3">
-          <h1 className="truncate text-lg font-semibold tracking-tight">{session.key}</h1>
-          <StateDot state={session.info.status} />
+      <header className="shrink-0 border-b px-4 pt-2 sm:px-5">
+        <h1 className="sr-only">Session {session.key}</h1>
+        <div className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1 text-muted">
+          <StateDot state={info.status} className="font-medium text-text" />
+          <span>{languageName(info.runtime)}</span>
+          <span title={new Date(info.created_at).toLocaleString()}>
+            <Time at={info.created_at} style="age" /> old
+          </span>
+          {alive && info.expires_at && (
+            <span className="hidden md:inline">
+              ends <Time at={info.expires_at} />
+            </span>
+          )}
+          {info.network === "egress" && <span className="hidden lg:inline">internet</span>}
+          {info.storage === "BIND" && <span className="hidden lg:inline">files on the host</span>}
+          <span className="flex-1" />
+          {alive && <Load />}
+          {alive && (
+            <Button size="sm" icon={<CircleStop />} onClick={() => setStopping(true)}>
+              Stop
+            </Button>
+          )}
         </div>
-        <nav aria-label="Session" className="mt-1 flex gap-5 overflow-x-auto">
+        {info.error && <ErrorNote error={info.error} className="my-2" />}
+        <nav aria-label="Session" className="flex gap-5 overflow-x-auto [scrollbar-width:none]">
           {TABS.map(({ to, label, ...rest }) => (
             <Link
               key={to}
               to={to}
-              params={{ id: session.id }}
+              params={{ id }}
               activeOptions={{ exact: "exact" in rest }}
               className={TAB_LOOK}
             >
@@ -40,6 +117,57 @@ export function SessionRoom() {
       <div className="min-h-0 flex-1 overflow-y-auto">
         <Outlet />
       </div>
+      <ConfirmDialog
+        open={stopping}
+        onOpenChange={setStopping}
+        title="Stop this session?"
+        action="Stop session"
+        onConfirm={() => session.stop()}
+      >
+        Variables, processes and files in memory are lost. What lies in <code>/session/artifacts</code> is
+        kept.
+      </ConfirmDialog>
     </div>
+  );
+}
+
+/** The last ten minutes in two small lines. */
+function Load() {
+  const session = useSession();
+  const metrics = useQuery({
+    queryKey: keys.metrics(session.id),
+    queryFn: () => session.metrics(),
+    refetchInterval: 5000,
+    retry: false,
+  });
+  const now = metrics.data?.data.at(-1);
+  if (!metrics.data || !now) return null;
+  const { data, limits } = metrics.data;
+  return (
+    <>
+      <span className="hidden items-center gap-2 sm:flex">
+        <span className="text-xs text-faint">CPU</span>
+        <Sparkline
+          values={data.map(({ cpu_percent }) => cpu_percent)}
+          max={Math.max(100, limits.cpus * 100)}
+          label={`CPU, now ${Math.round(now.cpu_percent)} %`}
+          width={64}
+        />
+        <span className="w-9 text-right text-xs tabular-nums">{Math.round(now.cpu_percent)} %</span>
+      </span>
+      <span className="hidden items-center gap-2 sm:flex">
+        <span className="text-xs text-faint">Memory</span>
+        <Sparkline
+          values={data.map(({ memory_bytes }) => memory_bytes)}
+          max={limits.memory_bytes}
+          label={`Memory, now ${formatBytes(now.memory_bytes)} of ${formatBytes(limits.memory_bytes)}`}
+          width={64}
+        />
+        <span className="text-xs whitespace-nowrap tabular-nums">
+          {formatBytes(now.memory_bytes)}{" "}
+          <span className="text-faint">of {formatBytes(limits.memory_bytes)}</span>
+        </span>
+      </span>
+    </>
   );
 }

@@ -2,7 +2,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { sandbar } from "../../api/client.ts";
 import { toastError } from "../../ui/toast.tsx";
-import { saveDraft } from "../notebook/drafts.ts";
+import { EMPTY_LAYOUT } from "../notebook/layout.ts";
+import { newDraft, saveLayout } from "../notebook/layout-storage.ts";
 
 const FIRST_CELL = `import numpy as np
 import matplotlib.pyplot as plt
@@ -21,7 +22,10 @@ export function useQuickStart(): { busy: boolean; start: () => void } {
     setBusy(true);
     try {
       const session = await sandbar.session({ runtime: "python", key: "first-notebook" });
-      saveDraft(session.id, { context: "python", code: FIRST_CELL });
+      saveLayout(session.id, {
+        ...EMPTY_LAYOUT,
+        drafts: [newDraft({ context: "python", code: FIRST_CELL })],
+      });
       await navigate({ to: "/sessions/$id", params: { id: session.id } });
     } catch (error) {
       toastError(error, "Start");

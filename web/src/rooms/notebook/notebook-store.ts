@@ -1,0 +1,243 @@
+/**
+ * What the notebook of one session knows. Executions come from the journal in pages, from the tenant's events, and from
+ * the streams of those that run; whoever started them. The journal is the truth: a reload or a cut loses nothing.
+ *
+ * @module
+ */
+import type { ExecutionEvent, ExecutionNews, RunOptions, Session } from "@sandbar/sdk";
+import { SandbarError } from "@sandbar/sdk";
+import { type Entry, entryOfNews, entryOfRecord, isOpen, withEvent } from "./entry.ts";
+import { afterRun, arrange, type Cell, type Layout } from "./layout.ts";
+import { loadLayout, saveLayout } from "./layout-storage.ts";
+
+export interface Snapshot {
+  cells: readonly Cell[];
+  /** Executions that have not ended. */
+  open: readonly Entry[];
+  loaded: boolean;
+  /** Whether the journal has earlier ones. */
+  earlier: boolean;
+  error: unknown;
+}
+
+const PAGE = 25;
+/** Browsers give a page six connections to a server of HTTP/1.1, and others need some too. */
+const STREAMS = 3;
+const LOOK_AGAIN_MS = 3000;
+
+export class NotebookStore {
+  #session: Session;
+  readonly #entries = new Map<string, Entry>();
+  readonly #following = new Map<string, AbortController>();
+  readonly #listeners = new Set<() => void>();
+  readonly #waiters = new Map<string, ((entry: Entry) => void)[]>();
+  #layout: Layout;
+  #cursor: string | null = null;
+  #loaded = false;
+  #error: unknown = null;
+  #snapshot: Snapshot | null = null;
+  #frame = 0;
+  #closed = false;
+  /** Called when an execution has ended: variables may have changed. */
+  onEnded: (entry: Entry) => void = () => {};
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#layout = loadLayout(session.id);
+  }
+
+  get layout(): Layout {
+    return this.#layout;
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  snapshot = (): Snapshot => {
+    this.#snapshot ??= this.#look();
+    return this.#snapshot;
+  };
+
+  #look(): Snapshot {
+    const entries = [...this.#entries.values()].sort(inOrder);
+    return {
+      cells: arrange(entries, this.#layout),
+      open: entries.filter(isOpen),
+      loaded: this.#loaded,
+      earlier: this.#cursor !== null,
+      error: this.#error,
+    };
+  }
+
+  /** Output may come a thousand times a second; it is drawn once a frame. */
+  #changed(): void {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#snapshot = null;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+
+  open(): void {
+    this.#closed = false;
+    void this.refresh();
+  }
+
+  close(): void {
+    this.#closed = true;
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    for (const controller of this.#following.values()) controller.abort();
+    this.#following.clear();
+  }
+
+  /** Reads the newest page; again after a gap, when it takes over what is new. */
+  async refresh(): Promise<void> {
+    try {
+      const page = await this.#session.executions().page(undefined, PAGE);
+      if (!this.#loaded) this.#cursor = page.next_cursor;
+      for (const record of page.data) this.#take(entryOfRecord(record, this.#entries.get(record.id)));
+      this.#loaded = true;
+      this.#error = null;
+      this.#followOpen();
+    } catch (error) {
+      this.#error = error;
+    }
+    this.#changed();
+  }
+
+  async loadEarlier(): Promise<void> {
+    if (this.#cursor === null) return;
+    const page = await this.#session.executions().page(this.#cursor, PAGE);
+    this.#cursor = page.next_cursor;
+    for (const record of page.data) if (!this.#entries.has(record.id)) this.#take(entryOfRecord(record));
+    this.#changed();
+  }
+
+  take(news: ExecutionNews): void {
+    if (news.session !== this.#session.id) return;
+    const before = this.#entries.get(news.execution);
+    if (before && !isOpen(before)) return;
+    this.#take(entryOfNews(news, before));
+    this.#changed();
+    if (news.state === "ended" && !this.#following.has(news.execution)) void this.#readRecord(news.execution);
+    else this.#followOpen();
+  }
+
+  /** Runs the code of a cell; resolves when it is accepted. */
+  async run(cell: string, code: string, options: Pick<RunOptions, "context" | "language">): Promise<string> {
+    const record = await this.#session.start(code, options);
+    const before = this.#entries.get(record.id);
+    this.#take({ ...entryOfRecord(record, before), code, partial: false });
+    this.setLayout(afterRun(this.#layout, cell, record.id));
+    this.#followOpen();
+    return record.id;
+  }
+
+  /** Resolves when the execution has ended. */
+  ended(id: string): Promise<Entry> {
+    const entry = this.#entries.get(id);
+    if (entry && !isOpen(entry)) return Promise.resolve(entry);
+    return new Promise((resolve) => this.#waiters.set(id, [...(this.#waiters.get(id) ?? []), resolve]));
+  }
+
+  /** All output that is still kept, instead of the record's part of it. */
+  async loadWhole(id: string): Promise<void> {
+    const entry = this.#entries.get(id)!;
+    let whole: Entry = { ...entry, outputs: [], artifacts: [], lastEvent: 0 };
+    for await (const event of this.#session.follow(id)) whole = withEvent(whole, event);
+    this.#entries.set(id, { ...whole, code: entry.code, partial: entry.partial });
+    this.#changed();
+  }
+
+  setLayout(layout: Layout): void {
+    this.#layout = layout;
+    saveLayout(this.#session.id, layout);
+    this.#changed();
+  }
+
+  #take(entry: Entry): void {
+    const before = this.#entries.get(entry.id);
+    this.#entries.set(entry.id, entry);
+    if (isOpen(entry) || (before && !isOpen(before))) return;
+    for (const resolve of this.#waiters.get(entry.id) ?? []) resolve(entry);
+    this.#waiters.delete(entry.id);
+    if (before) this.onEnded(entry);
+  }
+
+  /** The first of each context, since it is the one that runs; as many as there are connections for. */
+  #followOpen(): void {
+    const contexts = new Set<string>();
+    for (const entry of [...this.#entries.values()].filter(isOpen).sort(inOrder)) {
+      if (contexts.has(entry.context)) continue;
+      contexts.add(entry.context);
+      if (this.#following.size >= STREAMS) return;
+      if (!this.#following.has(entry.id)) void this.#follow(entry.id);
+    }
+  }
+
+  async #follow(id: string): Promise<void> {
+    const controller = new AbortController();
+    this.#following.set(id, controller);
+    const { lastEvent, partial } = this.#entries.get(id)!;
+    if (partial) void this.#readCode(id);
+    let fresh = lastEvent === 0;
+    try {
+      const from = fresh ? {} : { lastEventId: String(lastEvent) };
+      for await (const event of this.#read(id, from, controller.signal)) {
+        const entry = this.#entries.get(id)!;
+        // What a record had so far comes again, in its order.
+        this.#take(withEvent(fresh ? { ...entry, outputs: [], artifacts: [] } : entry, event));
+        fresh = false;
+        this.#changed();
+      }
+    } catch (error) {
+      if (this.#closed) return;
+      if (!(error instanceof SandbarError) || error.status === 404) await this.#readRecord(id);
+      else setTimeout(() => !this.#closed && this.#followOpen(), LOOK_AGAIN_MS);
+    } finally {
+      if (this.#following.get(id) === controller) this.#following.delete(id);
+      if (!this.#closed) this.#followOpen();
+    }
+  }
+
+  /** Leaving only stops reading: an aborted `follow` would interrupt the code. */
+  async *#read(id: string, from: { lastEventId?: string }, signal: AbortSignal) {
+    const stream = this.#session.follow(id, from)[Symbol.asyncIterator]() as AsyncGenerator<ExecutionEvent>;
+    const left = new Promise<null>((resolve) =>
+      signal.addEventListener("abort", () => resolve(null), { once: true }),
+    );
+    for (;;) {
+      const step = await Promise.race([stream.next(), left]);
+      if (step === null) {
+        void stream.return(undefined);
+        return;
+      }
+      if (step.done) return;
+      yield step.value;
+    }
+  }
+
+  async #readCode(id: string): Promise<void> {
+    const { code } = await this.#session.execution(id).catch(() => ({ code: undefined }));
+    const entry = this.#entries.get(id);
+    if (!entry || code === undefined) return;
+    this.#entries.set(id, { ...entry, code, partial: false });
+    this.#changed();
+  }
+
+  async #readRecord(id: string): Promise<void> {
+    try {
+      this.#take(entryOfRecord(await this.#session.execution(id), this.#entries.get(id)));
+    } catch {
+      setTimeout(() => !this.#closed && void this.refresh(), LOOK_AGAIN_MS);
+    }
+    this.#changed();
+  }
+}
+
+function inOrder(a: Entry, b: Entry): number {
+  return a.queuedAt < b.queuedAt ? -1 : a.queuedAt > b.queuedAt ? 1 : a.id < b.id ? -1 : 1;
+}

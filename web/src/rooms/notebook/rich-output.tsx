@@ -1,0 +1,71 @@
+import type { MimeBundle } from "@sandbar/sdk";
+import { Ellipsis } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
+import { IconButton } from "../../ui/icon-button.tsx";
+import { Menu } from "../../ui/menu.tsx";
+import { AnsiText } from "./ansi-text.tsx";
+import { JsonTree } from "./json-tree.tsx";
+import { pngSize, shownTypes } from "./mime.ts";
+import { SandboxedFrame } from "./sandboxed-frame.tsx";
+
+const Markdown = lazy(() => import("./markdown.tsx"));
+
+/** A value in its richest form; the others are a click away. */
+export function RichOutput({ data }: { data: MimeBundle }) {
+  const types = shownTypes(data);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const type = chosen && types.includes(chosen) ? chosen : types[0];
+  if (type === undefined) return null;
+  return (
+    <div className="group/output relative">
+      <Form type={type} value={data[type]} />
+      {types.length > 1 && (
+        <div className="absolute top-0 right-0 opacity-0 group-focus-within/output:opacity-100 group-hover/output:opacity-100">
+          <Menu
+            trigger={<IconButton label="Show as" icon={<Ellipsis />} className="bg-surface" />}
+            items={types.map((each) => ({ label: each, onSelect: () => setChosen(each) }))}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Form({ type, value }: { type: string; value: unknown }) {
+  if (type === "text/html")
+    return <SandboxedFrame html={String(value)} title="HTML that the code has made" />;
+  if (type === "image/svg+xml")
+    return <SandboxedFrame html={String(value)} title="Drawing that the code has made" />;
+  if (type.startsWith("image/")) {
+    const size = type === "image/png" ? pngSize(String(value)) : null;
+    return (
+      <img
+        alt="What the code has drawn"
+        src={`data:${type};base64,${String(value).replace(/\s/g, "")}`}
+        {...size}
+        className="h-auto max-w-full rounded-sm bg-white"
+      />
+    );
+  }
+  if (type === "text/markdown" || type === "text/latex") {
+    const text = type === "text/latex" ? asMath(String(value)) : String(value);
+    return (
+      <Suspense fallback={<AnsiText text={text} />}>
+        <Markdown text={text} />
+      </Suspense>
+    );
+  }
+  if (typeof value === "object" || type.endsWith("json"))
+    return (
+      <div className="font-mono text-xs leading-5">
+        <JsonTree value={value} />
+      </div>
+    );
+  return <AnsiText text={String(value)} />;
+}
+
+/** SymPy writes $\displaystyle …$, others an environment alone. */
+function asMath(latex: string): string {
+  const inner = latex.trim().replace(/^\$+|\$+$/g, "");
+  return `$$\n${inner}\n$$`;
+}
