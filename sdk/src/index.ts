@@ -16,6 +16,7 @@ export type {
   Language,
   Me,
   MimeBundle,
+  Preview,
   Sample,
   Session as SessionRecord,
   SessionMetrics,

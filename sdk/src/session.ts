@@ -3,6 +3,7 @@ import type {
   Completion,
   CreateExecution,
   Language,
+  Preview,
   SessionMetrics,
   Session as SessionRecord,
 } from "@sandbar/shared";
@@ -201,6 +202,11 @@ export class Session {
   /** Where a server that listens inside the session answers; requests need the API key. */
   portUrl(port: number, path = "/"): string {
     return this.#http.resolve(`${this.#path}/ports/${port}/${path.replace(/^\//, "")}`);
+  }
+
+  /** A link that shows a port in a browser for an hour, to whoever has it. */
+  preview(port: number): Promise<Preview> {
+    return this.#http.json("POST", `${this.#path}/ports/${port}/preview`, { safe: true });
   }
 
   /** A request to a server inside the session; its answer comes back as it is. */

@@ -487,6 +487,22 @@ describe("the sandbar command on the real product", () => {
     expect(JSON.parse((await sandbar(["hosts", "enroll", "-o", "json"])).stdout).token).toBeTruthy();
   });
 
+  it("knows who it is, and prints links for a browser", async () => {
+    expect((await sandbar(["whoami"])).stdout).toMatch(/tenant +default\n/);
+    const { stdout } = await sandbar(["console"]);
+    const [, code] = /^http:\/\/127\.0\.0\.1:\d+\/sign-in#([\w-]{43})\n$/.exec(stdout)!;
+    const signIn = () =>
+      fetch(`${stack.url}/console/sign-in`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: stack.url },
+        body: JSON.stringify({ code }),
+      });
+    expect((await signIn()).status).toBe(204);
+    expect((await signIn()).status).toBe(401);
+    expect((await sandbar(["preview", "cli", "8000"])).stdout).toMatch(/^http.*\/preview\/[\w.-]+\/\n$/);
+    expect((await sandbar(["preview", "cli", "0"])).code).toBe(2);
+  });
+
   it("doctor goes all the way to a cell", async () => {
     const { stdout, code } = await sandbar(["doctor"]);
     expect(stdout).toMatch(/✓ a cell: session in \d+ ms, result in \d+ ms/);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
-import type { Process } from "@sandbar/shared";
+import type { Preview, Process } from "@sandbar/shared";
 import { request } from "undici";
 import { beforeAll, describe, expect, it } from "vitest";
 import WebSocket from "ws";
@@ -232,6 +232,42 @@ describe("ports reach servers in the session", () => {
     await opened;
     expect(socket.protocol).toBe("chat");
     socket.close();
+  });
+
+  it("shows the server by a preview's link, HTTP and WebSockets, until who made it has signed out", async () => {
+    const origin = { origin: stack.url };
+    const signed = await request(`${stack.url}/console/sign-in`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...origin },
+      body: JSON.stringify({ api_key: stack.key }),
+    });
+    const cookie = String(signed.headers["set-cookie"]).split(";")[0]!;
+    const withCookie = (path: string) =>
+      request(`${stack.url}${path}`, { method: "POST", headers: { cookie, ...origin } });
+    const { url } = (await (await withCookie(`${base}/preview`)).body.json()) as Preview;
+    const seen = await request(`${url}a/b?x=1`, {
+      method: "PUT",
+      body: "hello",
+      headers: { origin: "null" },
+    });
+    expect(seen.headers["access-control-allow-origin"]).toBe("null");
+    expect(seen.headers["content-security-policy"]).toContain("sandbox allow-scripts");
+    const { headers, ...rest } = (await seen.body.json()) as Seen;
+    expect(rest).toMatchObject({ method: "PUT", path: "/a/b?x=1", body: "hello" });
+    expect(headers["X-Forwarded-Prefix"]).toBe(new URL(url).pathname.replace(/\/$/, ""));
+
+    const socket = new WebSocket(`${url.replace("http", "ws")}socket`, [], { origin: "null" });
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
+    const echo = new Promise<string>((resolve) => socket.once("message", (data) => resolve(String(data))));
+    socket.send("hello");
+    expect(await echo).toBe("hello");
+
+    const began = Date.now();
+    expect((await withCookie("/console/sign-out")).statusCode).toBe(204);
+    expect((await request(url)).statusCode).toBe(401);
+    await closed;
+    expect(Date.now() - began).toBeLessThan(10_000);
   });
 
   it("passes on a server's refusal to upgrade", async () => {

@@ -28,6 +28,7 @@ import { mcpDoor, mcpRoutes } from "./routes/mcp.ts";
 import { metricRoutes } from "./routes/metrics.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { portRoutes } from "./routes/ports.ts";
+import { previewRoutes } from "./routes/previews.ts";
 import { processRoutes } from "./routes/processes.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { terminalRoutes } from "./routes/terminal.ts";
@@ -36,7 +37,7 @@ import { volumeRoutes } from "./routes/volumes.ts";
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const HAS_JSON_BODY = new Set(["POST", "PATCH", "DELETE"]);
 /** Bodies that are not ours to read. */
-const RAW_BODY = /^\/v1\/sessions\/[^/]+\/(ports\/|processes\/[^/]+\/stdin$)/;
+const RAW_BODY = /^\/preview\/|^\/v1\/sessions\/[^/]+\/(ports\/|processes\/[^/]+\/stdin$)/;
 
 export function createApp(): App {
   const app = newApp();
@@ -81,6 +82,7 @@ export function createApp(): App {
   importRoutes(app);
   processRoutes(app);
   terminalRoutes(app);
+  previewRoutes(app);
   portRoutes(app);
   hostRoutes(app);
   keyRoutes(app);

@@ -29,7 +29,9 @@ export function onError(error: unknown, c: Context<AppEnv>): Response {
     if (status === 415) return problem(c, { code: "UNSUPPORTED_MEDIA_TYPE", detail: message });
     if (status === 413) return problem(c, { code: "PAYLOAD_TOO_LARGE", detail: message });
   }
-  console.error("unexpected", c.req.method, c.req.path, c.get("requestId"), error);
+  // A preview's path has the token that opens it.
+  const path = c.req.path.replace(/^\/preview\/[^/]+/, "/preview/…");
+  console.error("unexpected", c.req.method, path, c.get("requestId"), error);
   return problem(c, { code: "INTERNAL", detail: "An unexpected error was logged under this request id" });
 }
 

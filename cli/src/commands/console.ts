@@ -1,8 +1,9 @@
-/** @module `sandbar console`, a link that signs a browser in, and `sandbar whoami`. */
+/** @module What leads into a browser, `sandbar console` and `sandbar preview`; and `sandbar whoami`. */
 import { spawn } from "node:child_process";
 import type { Command } from "commander";
-import { cli } from "../invocation/global-options.ts";
-import { printOne } from "../terminal/print.ts";
+import { UsageError } from "../invocation/explain.ts";
+import { cli, existingSession } from "../invocation/global-options.ts";
+import { type Format, printOne } from "../terminal/print.ts";
 
 export function addConsole(program: Command): void {
   program
@@ -11,10 +12,17 @@ export function addConsole(program: Command): void {
     .option("--open", "open it in this machine's browser")
     .action(async ({ open }: { open?: boolean }, command: Command) => {
       const { client, output } = cli(command);
-      const link = await client.consoleLink();
-      if (output === "table") process.stdout.write(`${link.url}\n`);
-      else printOne(link, output);
-      if (open) openInBrowser(link.url);
+      show(await client.consoleLink(), output, open);
+    });
+
+  program
+    .command("preview <session> <port>")
+    .description("a link that shows a server of a session in a browser for an hour")
+    .option("--open", "open it in this machine's browser")
+    .action(async (reference: string, port: string, { open }: { open?: boolean }, command: Command) => {
+      const context = cli(command);
+      const session = await existingSession(context, reference);
+      show(await session.preview(portNumber(port)), context.output, open);
     });
 
   program
@@ -24,6 +32,18 @@ export function addConsole(program: Command): void {
       const { client, output } = cli(command);
       printOne(await client.me(), output);
     });
+}
+
+function portNumber(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535) throw new UsageError(`${text} is no port: give a number from 1 to 65535`);
+  return port;
+}
+
+function show(link: { url: string }, output: Format, open = false): void {
+  if (output === "table") process.stdout.write(`${link.url}\n`);
+  else printOne(link, output);
+  if (open) openInBrowser(link.url);
 }
 
 /** Not waited for: the link is printed all the same. */

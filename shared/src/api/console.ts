@@ -1,4 +1,4 @@
-/** @module Who calls, and how a browser signs in to the console. */
+/** @module Who calls, how a browser signs in to the console, and how it looks at a session's servers. */
 import { z } from "zod";
 import { ScopeSchema } from "./api-key.ts";
 
@@ -27,3 +27,10 @@ export const ConsoleLinkSchema = z.object({
   expires_at: z.string(),
 });
 export type ConsoleLink = z.infer<typeof ConsoleLinkSchema>;
+
+export const PreviewSchema = z.object({
+  /** Shows the port to whoever has it, without key or cookie. */
+  url: z.string(),
+  expires_at: z.string(),
+});
+export type Preview = z.infer<typeof PreviewSchema>;

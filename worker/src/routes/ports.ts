@@ -14,13 +14,30 @@ import { ask } from "./processes.ts";
 import { bodySize } from "./request.ts";
 import { SessionParams } from "./sessions.ts";
 
+/** Below which path a server is reached, and which headers pass. */
+export interface Mount {
+  readonly path: RegExp;
+  readonly prefix: string;
+  readonly toServer: (given: Headers, port: number, prefix: string) => [string, string][];
+  readonly toClient: (given: [string, string][], port: number, prefix: string) => Headers;
+}
+
 const MOUNT = /^\/v1\/sessions\/[^/]+\/ports\/[^/]+/;
 /** How long a server may think before its answer's head. */
 const ANSWER_MS = 120_000;
 const LATE_BODY_MS = 10_000;
 
 export function portRoutes(app: App): void {
-  const handle = (c: Context<AppEnv>) => reachPort(c, c.req.param("id")!, portOf(c.req.param("port")!));
+  const handle = (c: Context<AppEnv>) => {
+    const [id, port] = [c.req.param("id")!, portOf(c.req.param("port")!)];
+    const prefix = `/v1/sessions/${id}/ports/${port}`;
+    return reachPort(c, id, port, {
+      path: MOUNT,
+      prefix,
+      toServer: headersForServer,
+      toClient: headersForClient,
+    });
+  };
   app.all("/v1/sessions/:id/ports/:port", handle);
   app.all("/v1/sessions/:id/ports/:port/*", handle);
   app.openAPIRegistry.registerPath({
@@ -32,17 +49,21 @@ export function portRoutes(app: App): void {
       "Any method, and WebSockets, to 127.0.0.1 (or ::1) and this port in the session; bodies are streamed. The server gets neither " +
       "`Authorization` nor cookies; `X-Forwarded-Prefix` says where it is mounted. Answers lose `Set-Cookie` and gain " +
       "`Content-Security-Policy: sandbox allow-scripts allow-forms`: pages run in an origin of their own. Redirects within the " +
-      "server stay below this path. Nothing listens there: 502 `PORT_CLOSED`.",
+      "server stay below this path. Nothing listens there: 502 `PORT_CLOSED`. `POST …/preview` without more path makes a preview.",
     security: secured,
     request: { params: SessionParams.extend({ port: z.string(), path: z.string() }) },
     responses: { 200: { description: "What the server answers" }, ...refused },
   });
 }
 
-async function reachPort(c: Context<AppEnv>, id: string, port: number): Promise<Response> {
+export async function reachPort(
+  c: Context<AppEnv>,
+  id: string,
+  port: number,
+  mount: Mount,
+): Promise<Response> {
   const url = new URL(c.req.url);
-  const prefix = `/v1/sessions/${id}/ports/${port}`;
-  const path = (url.pathname.replace(MOUNT, "") || "/") + url.search;
+  const path = (url.pathname.replace(mount.path, "") || "/") + url.search;
   const answer = await openBody(c, id, "agent", "client", null);
   const transfers: OpenTransfer[] = [answer];
   const taken = answer.fetch();
@@ -50,7 +71,7 @@ async function reachPort(c: Context<AppEnv>, id: string, port: number): Promise<
     port,
     method: c.req.method,
     path,
-    headers: headersForServer(c.req.raw.headers, port, prefix),
+    headers: mount.toServer(c.req.raw.headers, port, mount.prefix),
     response: answer.grant,
     body: null,
     socket: null,
@@ -82,7 +103,7 @@ async function reachPort(c: Context<AppEnv>, id: string, port: number): Promise<
     if ("has_body" in head! && !head.has_body) await answer.cancel();
     // A server may refuse a body before it has come; many a client that is cut while it writes never reads why.
     if ("status" in head! && head.status >= 400) await within(uploaded, LATE_BODY_MS);
-    return await answered(head!, taken, port, prefix);
+    return await answered(head!, taken, port, mount);
   } catch (error) {
     await Promise.all(transfers.map((transfer) => transfer.cancel().catch(() => {})));
     throw error;
@@ -93,11 +114,11 @@ async function answered(
   head: PortAnswer,
   taken: Promise<Response>,
   port: number,
-  prefix: string,
+  { toClient, prefix }: Mount,
 ): Promise<Response> {
   if ("upgraded" in head) throw new SandbarError("HOST_ERROR", "The host upgraded what was not asked for");
   const { status, has_body } = head;
-  const headers = headersForClient(head.headers, port, prefix);
+  const headers = toClient(head.headers, port, prefix);
   if (!has_body) return new Response(null, { status, headers });
   const { body, status: took } = await taken;
   if (took !== 200) throw new SandbarError("TRANSFER_FAILED", "The host did not bring the answer");
@@ -116,7 +137,7 @@ function openBody(c: Context<AppEnv>, session: string, giver: Side, taker: Side,
   return openTransfer(c.env, plan);
 }
 
-function portOf(text: string): number {
+export function portOf(text: string): number {
   const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
   if (port < 1 || port > 65_535)
     throw new SandbarError("VALIDATION_FAILED", "The port must be a number from 1 to 65535");

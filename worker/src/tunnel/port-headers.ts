@@ -35,10 +35,30 @@ const NOT_FOR_CLIENTS = new Set([
   "service-worker-allowed",
   "www-authenticate",
   "x-request-id",
+  // They would hold for the whole origin, and some tell others of its requests.
+  "nel",
+  "report-to",
+  "reporting-endpoints",
+  "accept-ch",
+  "critical-ch",
+  "set-login",
+  "use-as-dictionary",
 ]);
 
 /** Pages of the sandbox run in an origin of their own: they can neither read the API's storage nor frame-escape. */
 const SANDBOX_POLICY = "sandbox allow-scripts allow-forms";
+/** People look at previews, and what they look at is an application. */
+const PREVIEW_POLICY =
+  "sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads; frame-ancestors 'self'";
+
+/** What would keep a page from the console's frame, or its own files from a page whose origin is opaque. */
+const NOT_FOR_PREVIEWS = [
+  "x-frame-options",
+  "cross-origin-opener-policy",
+  "cross-origin-embedder-policy",
+  "access-control-allow-origin",
+  "access-control-allow-credentials",
+];
 
 type Pairs = [string, string][];
 
@@ -57,7 +77,12 @@ export function headersForServer(given: Headers, port: number, prefix: string): 
   return pairs;
 }
 
-export function headersForClient(given: Pairs, port: number, prefix: string): Headers {
+export function headersForClient(
+  given: Pairs,
+  port: number,
+  prefix: string,
+  policy = SANDBOX_POLICY,
+): Headers {
   const listed = new Set(
     given.flatMap(([name, value]) => (name.toLowerCase() === "connection" ? connectionNames(value) : [])),
   );
@@ -71,9 +96,45 @@ export function headersForClient(given: Pairs, port: number, prefix: string): He
       // A name or value that HTTP does not allow.
     }
   }
-  headers.append("Content-Security-Policy", SANDBOX_POLICY);
+  // Beside the server's own: a browser holds to each of them, so that none can lift another.
+  headers.append("Content-Security-Policy", policy);
   headers.set("X-Content-Type-Options", "nosniff");
   return headers;
+}
+
+/** A preview's page has no origin, and its server is to take it for its own. */
+export function headersForPreviewedServer(given: Headers, port: number, prefix: string): Pairs {
+  return headersForServer(given, port, prefix).map(([name, value]) =>
+    name === "origin" && value === "null" ? [name, `http://localhost:${port}`] : [name, value],
+  );
+}
+
+/** Who reads them had the link, which is all that there is to have: no cookie and no key goes along. */
+export function headersForPreview(
+  given: Pairs,
+  port: number,
+  prefix: string,
+  origin: string | null,
+): Headers {
+  const pairs = given.map(([name, value]): [string, string] =>
+    /^content-security-policy$/i.test(name) ? [name, framable(value)] : [name, value],
+  );
+  const headers = headersForClient(pairs, port, prefix, PREVIEW_POLICY);
+  for (const name of NOT_FOR_PREVIEWS) headers.delete(name);
+  headers.set("Cross-Origin-Resource-Policy", "cross-origin");
+  headers.set("Referrer-Policy", "no-referrer");
+  for (const [name, value] of Object.entries(sharedWith(origin))) headers.append(name, value);
+  return headers;
+}
+
+/** Modules, fonts and fetch of a page without an origin need this even for its own server. */
+export function sharedWith(origin: string | null): Record<string, string> {
+  if (origin !== "null") return {};
+  return {
+    "Access-Control-Allow-Origin": "null",
+    "Access-Control-Allow-Credentials": "true",
+    Vary: "Origin",
+  };
 }
 
 /** Redirects within the server stay within the server. */
@@ -86,4 +147,14 @@ function below(location: string, port: number, prefix: string): string {
 
 function connectionNames(value: string | null): string[] {
   return (value ?? "").split(",").map((name) => name.trim().toLowerCase());
+}
+
+/** Without what a server says of who may frame it: ours says that. */
+function framable(policies: string): string {
+  const directives = (policy: string) =>
+    policy.split(";").filter((directive) => !/^\s*frame-ancestors\b/i.test(directive));
+  return policies
+    .split(",")
+    .map((policy) => directives(policy).join(";"))
+    .join(",");
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, TypeVar
 
@@ -185,6 +185,36 @@ class Completion(Model):
             end=characters_of(code, data.get("end") or 0),
             busy=data.get("busy") is True,
         )
+
+
+@dataclass(frozen=True)
+class Me(Model):
+    """Who calls."""
+
+    tenant: str = ""
+    #: ``{"id", "name"}``
+    key: Mapping[str, str] = field(default_factory=dict)
+    scopes: Sequence[str] = ()
+    expires_at: Optional[str] = None
+    #: key | cookie
+    via: str = "key"
+
+
+@dataclass(frozen=True)
+class ConsoleLink(Model):
+    """Signs a browser in, once."""
+
+    url: str = ""
+    code: str = field(default="", repr=False)
+    expires_at: str = ""
+
+
+@dataclass(frozen=True)
+class Preview(Model):
+    """Shows a port of a session, without a key."""
+
+    url: str = ""
+    expires_at: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import httpx
 
 from .._config import Config, normal_url
 from .._errors import SandbarError
-from .._models import Execution, Sample, SessionInfo
+from .._models import ConsoleLink, Execution, Me, Sample, SessionInfo
 from ._artifacts import AsyncArtifacts
 from ._http import AsyncHttp
 from ._runtime import last_words
@@ -101,6 +101,14 @@ class AsyncSandbar:
         """The newest samples of every running session, by its id. Looking is not use of the sessions."""
         answer = await self._http.call("GET", "/v1/metrics/sessions")
         return {item["session"]: [Sample.parse(one) for one in item["samples"]] for item in answer["data"]}
+
+    async def me(self) -> Me:
+        """Who calls: tenant, key, scopes."""
+        return Me.parse(await self._http.call("GET", "/v1/me"))
+
+    async def console_link(self) -> ConsoleLink:
+        """A link that signs a browser in to the console, once, within 10 minutes."""
+        return ConsoleLink.parse(await self._http.call("POST", "/v1/console/codes"))
 
     async def request(self, method: str, path: str, **options: Any) -> Any:
         """Any other route, with the same retries and errors: ``request("GET", "/v1/usage")``."""

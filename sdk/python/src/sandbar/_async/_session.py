@@ -15,6 +15,7 @@ from .._models import (
     Execution,
     Exported,
     Imported,
+    Preview,
     SessionInfo,
     SessionMetrics,
     State,
@@ -182,6 +183,12 @@ class AsyncSession:
     async def metrics(self) -> SessionMetrics:
         """CPU, memory, processes and disk of the last minutes, the last of them now. Looking is not use."""
         return SessionMetrics.parse(await self._http.call("GET", f"{self._path}/metrics"))
+
+    async def preview(self, port: int) -> Preview:
+        """A link that shows a server in the session to whoever has it, for an hour."""
+        return Preview.parse(
+            await self._http.call("POST", f"{self._path}/ports/{int(port)}/preview", idempotent=True)
+        )
 
     async def state(self) -> State:
         """Variables, imports and working directory."""

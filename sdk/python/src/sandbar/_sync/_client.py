@@ -13,7 +13,7 @@ import httpx
 
 from .._config import Config, normal_url
 from .._errors import SandbarError
-from .._models import Execution, Sample, SessionInfo
+from .._models import ConsoleLink, Execution, Me, Sample, SessionInfo
 from ._artifacts import Artifacts
 from ._http import Http
 from ._runtime import last_words
@@ -102,6 +102,14 @@ class Sandbar:
         """The newest samples of every running session, by its id. Looking is not use of the sessions."""
         answer = self._http.call("GET", "/v1/metrics/sessions")
         return {item["session"]: [Sample.parse(one) for one in item["samples"]] for item in answer["data"]}
+
+    def me(self) -> Me:
+        """Who calls: tenant, key, scopes."""
+        return Me.parse(self._http.call("GET", "/v1/me"))
+
+    def console_link(self) -> ConsoleLink:
+        """A link that signs a browser in to the console, once, within 10 minutes."""
+        return ConsoleLink.parse(self._http.call("POST", "/v1/console/codes"))
 
     def request(self, method: str, path: str, **options: Any) -> Any:
         """Any other route, with the same retries and errors: ``request("GET", "/v1/usage")``."""

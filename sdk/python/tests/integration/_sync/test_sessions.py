@@ -64,6 +64,14 @@ def test_completion_counts_as_python_does(session):
     assert code[found.start : found.end] == "numb" and not found.busy
 
 
+def test_the_client_knows_who_it_is_and_makes_links_for_browsers(client, session):
+    me = client.me()
+    assert me.tenant and me.key["id"].startswith("key_") and "agent" in me.scopes and me.via == "key"
+    link = client.console_link()
+    assert link.url.endswith(f"/sign-in#{link.code}")
+    assert "/preview/" in (session.preview(8000)).url
+
+
 def test_an_exception_is_in_the_record_and_raised_on_request(session):
     execution = session.run("1 / 0")
     assert execution.error.name == "ZeroDivisionError" and "1 / 0" in execution.error.traceback
