@@ -4,8 +4,9 @@ import { SandbarError } from "./errors.ts";
 import type { Body, Http } from "./http.ts";
 import { Listing } from "./listing.ts";
 import { serverEvents } from "./sse.ts";
+import type { UploadProgress } from "./upload.ts";
 
-export type { FileChange, FileEntry, ImportResult, WrittenFile };
+export type { FileChange, FileEntry, ImportResult, UploadProgress, WrittenFile };
 
 /** One of the four ways to bring a file in: content, another session's path, an artifact, an allowed host path. */
 export type ImportFile = { destination: string } & (
@@ -28,6 +29,13 @@ interface Abortable {
   signal?: AbortSignal;
 }
 
+interface Ranged {
+  /** The first byte that is wanted. */
+  start?: number;
+  /** The first byte that is not wanted any more. */
+  end?: number;
+}
+
 export class Files {
   readonly #http: Http;
   readonly #path: string;
@@ -39,16 +47,23 @@ export class Files {
     this.#path = `${this.#session}/files`;
   }
 
-  read(path: string, options: Abortable = {}): Promise<Uint8Array> {
-    return this.#http.bytes("GET", this.#path, { query: { path }, signal: options.signal });
+  /** All of a file, or the bytes from `start` up to `end`. */
+  read(path: string, options: Abortable & Ranged = {}): Promise<Uint8Array> {
+    const headers = rangeHeader(options);
+    return this.#http.bytes("GET", this.#path, { query: { path }, headers, signal: options.signal });
+  }
+
+  /** Where the bytes are, for a link or an image; a request needs the API key or the console's cookie. */
+  url(path: string): string {
+    return this.#http.resolve(this.#path, { path });
   }
 
   async readText(path: string, options: Abortable = {}): Promise<string> {
     return new TextDecoder().decode(await this.read(path, options));
   }
 
-  /** The bytes as they come, from `start` on. */
-  async open(path: string, options: Abortable & { start?: number } = {}): Promise<OpenedFile> {
+  /** The bytes as they come, from `start` up to `end`. */
+  async open(path: string, options: Abortable & Ranged = {}): Promise<OpenedFile> {
     const response = await this.#get(path, options);
     // A folder's archive is made while it is sent, so only files have a length.
     const length = response.headers.get("content-length");
@@ -68,10 +83,10 @@ export class Files {
   write(
     path: string,
     content: FileContent,
-    options: Abortable & { mode?: string; mkdirs?: boolean } = {},
+    options: Abortable & { mode?: string; mkdirs?: boolean; onProgress?: UploadProgress } = {},
   ): Promise<WrittenFile> {
-    const { signal, mode, mkdirs } = options;
-    return this.#put({ path, mode, mkdirs }, content, "application/octet-stream", signal);
+    const { mode, mkdirs } = options;
+    return this.#put({ path, mode, mkdirs }, content, "application/octet-stream", options);
   }
 
   upload(path: string, content: FileContent, options: Abortable = {}): Promise<WrittenFile> {
@@ -82,10 +97,10 @@ export class Files {
   extract(
     path: string,
     archive: FileContent,
-    options: Abortable & { gzip?: boolean } = {},
+    options: Abortable & { gzip?: boolean; onProgress?: UploadProgress } = {},
   ): Promise<WrittenFile> {
     const type = options.gzip ? "application/gzip" : "application/x-tar";
-    return this.#put({ path, extract: true }, archive, type, options.signal);
+    return this.#put({ path, extract: true }, archive, type, options);
   }
 
   list(path = ".", options: { depth?: number } = {}): Promise<FileEntry[]> {
@@ -144,18 +159,24 @@ export class Files {
     return answer.data;
   }
 
-  #get(path: string, { signal, start }: Abortable & { start?: number }): Promise<Response> {
-    const headers: Record<string, string> = start ? { range: `bytes=${start}-` } : {};
-    return this.#http.request("GET", this.#path, { query: { path }, headers, signal });
+  #get(path: string, options: Abortable & Ranged): Promise<Response> {
+    const headers = rangeHeader(options);
+    return this.#http.request("GET", this.#path, { query: { path }, headers, signal: options.signal });
   }
 
   #put(
     query: { path: string; mode?: string; mkdirs?: boolean; extract?: boolean },
     content: FileContent,
     type: string,
-    signal?: AbortSignal,
+    { signal, onProgress }: Abortable & { onProgress?: UploadProgress },
   ): Promise<WrittenFile> {
     const headers = { "content-type": type };
-    return this.#http.json("PUT", this.#path, { query, body: content as Body, headers, signal });
+    const body = content as Body;
+    return this.#http.json("PUT", this.#path, { query, body, headers, signal, onProgress });
   }
+}
+
+function rangeHeader({ start = 0, end }: Ranged): Record<string, string> {
+  if (end !== undefined) return { range: `bytes=${start}-${end - 1}` };
+  return start > 0 ? { range: `bytes=${start}-` } : {};
 }

@@ -1,6 +1,7 @@
 /** @module One HTTP request to the control plane: auth, query, JSON, errors, retries. */
 import { errorFromResponse, networkError, SandbarError } from "./errors.ts";
 import { DEFAULT_RETRY, type RetryPolicy, retryDelayMs, sleep } from "./retry.ts";
+import { type UploadProgress, uploading } from "./upload.ts";
 
 export type Query = Record<string, string | number | boolean | undefined>;
 
@@ -15,6 +16,8 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** Whether sending it twice is harmless. GET, HEAD, PUT and DELETE are, unless said otherwise. */
   safe?: boolean;
+  /** Told as the body leaves. */
+  onProgress?: UploadProgress;
 }
 
 /** A key; or, in the console's pages, the cookie of a browser that has signed in. */
@@ -137,11 +140,12 @@ export class Http {
   }
 
   async #once(method: string, path: string, options: RequestOptions): Promise<Response> {
-    const { json, body, signal } = options;
+    const { json, body, signal, onProgress } = options;
     signal?.throwIfAborted();
     let response: Response;
+    const send = onProgress && body !== undefined ? uploading(this.#fetch, onProgress) : this.#fetch;
     try {
-      response = await this.#fetch(this.resolve(path, options.query), {
+      response = await send(this.resolve(path, options.query), {
         method,
         signal,
         headers: {

@@ -76,16 +76,19 @@ const sessionTabs = [
   createRoute({
     getParentRoute: () => session,
     path: "/terminal",
+    validateSearch: ({ process }): { process?: string } => (typeof process === "string" ? { process } : {}),
     component: lazyRouteComponent(() => import("./rooms/terminal/terminal.tsx"), "TerminalRoom"),
   }),
   createRoute({
     getParentRoute: () => session,
     path: "/files",
+    validateSearch: ({ path }): { path?: string } => (typeof path === "string" ? { path } : {}),
     component: lazyRouteComponent(() => import("./rooms/files/files.tsx"), "FilesRoom"),
   }),
   createRoute({
     getParentRoute: () => session,
     path: "/processes",
+    validateSearch: ({ process }): { process?: string } => (typeof process === "string" ? { process } : {}),
     component: lazyRouteComponent(() => import("./rooms/processes/processes.tsx"), "ProcessesRoom"),
   }),
   createRoute({

@@ -58,7 +58,7 @@ export async function uploadFile(
     const source = createReadStream(path).compose(counter(size, options)) as Readable;
     try {
       const body = Readable.toWeb(source) as unknown as ReadableStream<Uint8Array>;
-      await session.files.write(remote, body, options);
+      await session.files.write(remote, body, { signal: options.signal });
       return;
     } catch (error) {
       source.destroy();
