@@ -18,6 +18,9 @@ export type ImportFile = { destination: string } & (
 
 export type FileContent = string | Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>;
 
+/** A path; or its bytes in base64 (`path_b64` of an entry), when they are not UTF-8. */
+export type FilePath = string | { b64: string };
+
 export interface OpenedFile {
   /** A folder comes as a tar archive. */
   type: "file" | "directory";
@@ -48,22 +51,22 @@ export class Files {
   }
 
   /** All of a file, or the bytes from `start` up to `end`. */
-  read(path: string, options: Abortable & Ranged = {}): Promise<Uint8Array> {
+  read(path: FilePath, options: Abortable & Ranged = {}): Promise<Uint8Array> {
     const headers = rangeHeader(options);
-    return this.#http.bytes("GET", this.#path, { query: { path }, headers, signal: options.signal });
+    return this.#http.bytes("GET", this.#path, { query: at(path), headers, signal: options.signal });
   }
 
   /** Where the bytes are, for a link or an image; a request needs the API key or the console's cookie. */
-  url(path: string): string {
-    return this.#http.resolve(this.#path, { path });
+  url(path: FilePath): string {
+    return this.#http.resolve(this.#path, at(path));
   }
 
-  async readText(path: string, options: Abortable = {}): Promise<string> {
+  async readText(path: FilePath, options: Abortable = {}): Promise<string> {
     return new TextDecoder().decode(await this.read(path, options));
   }
 
   /** The bytes as they come, from `start` up to `end`. */
-  async open(path: string, options: Abortable & Ranged = {}): Promise<OpenedFile> {
+  async open(path: FilePath, options: Abortable & Ranged = {}): Promise<OpenedFile> {
     const response = await this.#get(path, options);
     // A folder's archive is made while it is sent, so only files have a length.
     const length = response.headers.get("content-length");
@@ -75,7 +78,7 @@ export class Files {
     };
   }
 
-  async download(path: string, options: Abortable = {}): Promise<ReadableStream<Uint8Array>> {
+  async download(path: FilePath, options: Abortable = {}): Promise<ReadableStream<Uint8Array>> {
     return (await this.open(path, options)).body;
   }
 
@@ -103,16 +106,17 @@ export class Files {
     return this.#put({ path, extract: true }, archive, type, options);
   }
 
-  list(path = ".", options: { depth?: number } = {}): Promise<FileEntry[]> {
-    return new Listing<FileEntry>(this.#http, `${this.#path}/list`, { path, depth: options.depth }).all();
+  list(path: FilePath = ".", options: { depth?: number } = {}): Promise<FileEntry[]> {
+    const query = { ...at(path), depth: options.depth };
+    return new Listing<FileEntry>(this.#http, `${this.#path}/list`, query).all();
   }
 
   /** What is at a path, without following a symlink. */
-  stat(path: string): Promise<FileEntry> {
-    return this.#http.json("GET", `${this.#path}/stat`, { query: { path } });
+  stat(path: FilePath): Promise<FileEntry> {
+    return this.#http.json("GET", `${this.#path}/stat`, { query: at(path) });
   }
 
-  async exists(path: string): Promise<boolean> {
+  async exists(path: FilePath): Promise<boolean> {
     try {
       await this.stat(path);
       return true;
@@ -122,8 +126,8 @@ export class Files {
     }
   }
 
-  remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {
-    return this.#http.send("DELETE", this.#path, { query: { path, recursive: options.recursive } });
+  remove(path: FilePath, options: { recursive?: boolean } = {}): Promise<void> {
+    return this.#http.send("DELETE", this.#path, { query: { ...at(path), recursive: options.recursive } });
   }
 
   /** Makes a folder and those above it. */
@@ -135,14 +139,18 @@ export class Files {
     return this.#http.json("POST", `${this.#path}/move`, { json: { from, to, ...options } });
   }
 
-  /** Changes below a folder from now on, until the loop is left or the signal aborts. */
-  async *watch(path = ".", options: Abortable & { recursive?: boolean } = {}): AsyncGenerator<FileChange> {
+  /** Changes below a folder, from when `onReady` is called until the loop is left or the signal aborts. */
+  async *watch(
+    path = ".",
+    options: Abortable & { recursive?: boolean; onReady?: () => void } = {},
+  ): AsyncGenerator<FileChange> {
     const response = await this.#http.request("GET", `${this.#path}/watch`, {
       query: { path, recursive: options.recursive },
       headers: { accept: "text/event-stream" },
       signal: options.signal,
     });
     if (!response.body) return;
+    options.onReady?.();
     try {
       for await (const { data } of serverEvents(response.body)) yield JSON.parse(data);
     } catch (error) {
@@ -159,9 +167,9 @@ export class Files {
     return answer.data;
   }
 
-  #get(path: string, options: Abortable & Ranged): Promise<Response> {
+  #get(path: FilePath, options: Abortable & Ranged): Promise<Response> {
     const headers = rangeHeader(options);
-    return this.#http.request("GET", this.#path, { query: { path }, headers, signal: options.signal });
+    return this.#http.request("GET", this.#path, { query: at(path), headers, signal: options.signal });
   }
 
   #put(
@@ -175,6 +183,8 @@ export class Files {
     return this.#http.json("PUT", this.#path, { query, body, headers, signal, onProgress });
   }
 }
+
+const at = (path: FilePath) => (typeof path === "string" ? { path } : { path_b64: path.b64 });
 
 function rangeHeader({ start = 0, end }: Ranged): Record<string, string> {
   if (end !== undefined) return { range: `bytes=${start}-${end - 1}` };

@@ -4,7 +4,7 @@ import { SearchAddon } from "@xterm/addon-search";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { type ITerminalOptions, type ITheme, Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
-import { cspNonce } from "./csp-nonce.ts";
+import { cspNonce } from "../api/csp-nonce.ts";
 
 export interface Xterm {
   term: Terminal;

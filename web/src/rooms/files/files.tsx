@@ -1,7 +1,431 @@
+import type { FileEntry } from "@sandbar/sdk";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { clsx } from "clsx";
+import { FilePlus, FolderPlus, Folders, FolderUp, RefreshCw, Upload as UploadIcon } from "lucide-react";
+import { type DragEvent, useEffect, useMemo, useRef, useState } from "react";
+import { useStore } from "../../api/store.ts";
+import { useCommands } from "../../shell/commands.ts";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
-import { useSession } from "../session/use-session.ts";
+import { ErrorNote } from "../../ui/error-note.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
+import { Menu } from "../../ui/menu.tsx";
+import { toast, toastError } from "../../ui/toast.tsx";
+import { isAlive, useSession } from "../session/use-session.ts";
+import { draftKey, drafts, setDraft } from "./drafts.ts";
+import { pathOf } from "./entry-path.ts";
+import { FileTree } from "./file-tree.tsx";
+import { type FileActions, FileView, Toolbar } from "./file-view.tsx";
+import { PathDialog } from "./path-dialog.tsx";
+import { foldersAbove, isWithin, nameOf, parentOf, resolved } from "./paths.ts";
+import { plainName } from "./shown-name.ts";
+import { chosenItems, droppedItems, topNames, type UploadItem } from "./upload-items.ts";
+import { UploadPanel } from "./upload-panel.tsx";
+import { startUpload } from "./uploads.ts";
+import { useTree, WATCHED } from "./use-tree.ts";
 
+const VIEW_AFTER_MS = 120;
+
+type Asked =
+  | { kind: "new-file" | "new-folder"; folder: string }
+  | { kind: "rename" | "delete"; entry: FileEntry }
+  | { kind: "replace"; folder: string; names: string[]; items: UploadItem[] };
+
+/** The session's folders at the left, what is chosen in them at the right; on a phone one after the other. */
 export function FilesRoom() {
   const session = useSession();
-  return <EmptyState title={`This room of ${session.id} is being built`} />;
+  const alive = isAlive(session);
+  if (!alive)
+    return (
+      <EmptyState icon={<Folders />} title="The session has ended">
+        Its files ended with it. What was to stay is among the artifacts.
+      </EmptyState>
+    );
+  return <Files key={session.id} />;
+}
+
+function Files() {
+  const session = useSession();
+  const navigate = useNavigate();
+  const { path: chosen = WATCHED } = useSearch({ from: "/inside/sessions/$id/files" });
+  const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([WATCHED, ...foldersAbove(chosen)]));
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [dragging, setDragging] = useState(false);
+  const [treeShown, setTreeShown] = useState(chosen === WATCHED);
+  const fileInput = useRef<HTMLInputElement>(null);
+  const folderInput = useRef<HTMLInputElement>(null);
+  const { rows, listings, errors, refresh, live } = useTree(session, open);
+
+  const allDrafts = useStore(drafts);
+  const draftPaths = useMemo(() => {
+    const prefix = draftKey(session.id, "");
+    return new Set(
+      [...allDrafts.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length)),
+    );
+  }, [allDrafts, session.id]);
+
+  const viewed = useSettled(chosen, VIEW_AFTER_MS);
+  const entryAt = (path: string) => {
+    const row = rows.find((each) => each.kind === "entry" && each.path === path);
+    return row?.kind === "entry" ? row.entry : null;
+  };
+  const entry = entryAt(viewed);
+  const writable = !isWithin(viewed, "/data");
+  const chosenEntry = entryAt(chosen);
+  const folder = !chosenEntry || chosenEntry.type === "directory" ? chosen : parentOf(chosen);
+  const target = isWithin(folder, "/data") ? WATCHED : folder;
+
+  const choose = (path: string) =>
+    void navigate({
+      to: "/sessions/$id/files",
+      params: { id: session.id },
+      search: path === WATCHED ? {} : { path },
+      replace: true,
+    });
+  const toggle = (path: string, isOpen: boolean) => {
+    const next = new Set(open);
+    if (isOpen) next.add(path);
+    else for (const each of open) if (isWithin(each, path)) next.delete(each);
+    setOpen(next);
+  };
+  const reveal = (path: string) => {
+    setOpen((before) => new Set([...before, ...foldersAbove(path)]));
+    choose(path);
+  };
+
+  const upload = async (into: string, items: UploadItem[]) => {
+    if (items.length === 0) return;
+    const names = topNames(items);
+    const there = new Set((await session.files.list(into).catch(() => [])).map(({ name }) => name));
+    const taken = names.filter((name) => there.has(name));
+    if (taken.length > 0) return setAsked({ kind: "replace", folder: into, names: taken, items });
+    send(into, items);
+  };
+  const send = (into: string, items: UploadItem[]) => {
+    setOpen((before) => new Set([...before, into]));
+    startUpload(session, into, items);
+  };
+  const drop = (into: string, event: DragEvent) => {
+    event.preventDefault();
+    event.stopPropagation();
+    setDragging(false);
+    droppedItems(event.dataTransfer)()
+      .then((items) => upload(isWithin(into, "/data") ? WATCHED : into, items))
+      .catch((error) => toastError(error, "Upload"));
+  };
+  const download = async (what: FileEntry) => {
+    try {
+      // A failed download would otherwise be a broken file without a word.
+      if (what.path !== what.name) await session.files.stat(pathOf(what));
+      const link = document.createElement("a");
+      link.href = session.files.url(pathOf(what));
+      link.download = "";
+      link.click();
+    } catch (error) {
+      toastError(error, "Download");
+    }
+  };
+  const actions: FileActions = {
+    onBack: () => setTreeShown(true),
+    onDownload: (what) => void download(what),
+    onRename: (what) => what.path !== what.name && setAsked({ kind: "rename", entry: what }),
+    onDelete: (what) => what.path !== what.name && setAsked({ kind: "delete", entry: what }),
+  };
+
+  useCommands([
+    {
+      id: "files.upload",
+      title: "Upload files",
+      group: "Files",
+      icon: <UploadIcon />,
+      run: () => fileInput.current?.click(),
+    },
+    {
+      id: "files.upload-folder",
+      title: "Upload a folder",
+      group: "Files",
+      icon: <FolderUp />,
+      run: () => folderInput.current?.click(),
+    },
+    {
+      id: "files.new",
+      title: "New file",
+      group: "Files",
+      icon: <FilePlus />,
+      run: () => setAsked({ kind: "new-file", folder: target }),
+    },
+    {
+      id: "files.new-folder",
+      title: "New folder",
+      group: "Files",
+      icon: <FolderPlus />,
+      run: () => setAsked({ kind: "new-folder", folder: target }),
+    },
+    {
+      id: "files.rename",
+      title: "Rename or move",
+      group: "Files",
+      shortcut: "F2",
+      handledElsewhere: true,
+      run: () => {},
+    },
+    {
+      id: "files.delete",
+      title: "Delete",
+      group: "Files",
+      shortcut: "Delete",
+      handledElsewhere: true,
+      run: () => {},
+    },
+    {
+      id: "files.save",
+      title: "Save",
+      group: "Files",
+      shortcut: "Mod+S",
+      handledElsewhere: true,
+      run: () => {},
+    },
+  ]);
+
+  const rootListing = listings.get(WATCHED);
+  const rootError = errors.get(WATCHED);
+  const empty =
+    typeof rootListing === "object" && rootListing.entries.every(({ name }) => name.startsWith("."));
+  return (
+    <div
+      role="group"
+      aria-label="Files of the session"
+      className="relative flex h-full min-h-0 flex-col"
+      onDragEnter={(event) => event.dataTransfer.types.includes("Files") && setDragging(true)}
+      onDragOver={(event) => event.preventDefault()}
+      onDragLeave={(event) => event.currentTarget === event.target && setDragging(false)}
+      onDrop={(event) => drop(target, event)}
+    >
+      <div className="flex min-h-0 flex-1">
+        <section
+          aria-label="Tree"
+          className={clsx(
+            "w-full shrink-0 flex-col border-r md:flex md:w-72 lg:w-80",
+            treeShown ? "flex" : "hidden",
+          )}
+        >
+          <div className="flex h-11 shrink-0 items-center gap-0.5 border-b px-2">
+            <Menu
+              align="start"
+              trigger={
+                <Button size="sm" icon={<UploadIcon />}>
+                  Upload
+                </Button>
+              }
+              items={[
+                { label: "Files…", icon: <UploadIcon />, onSelect: () => fileInput.current?.click() },
+                { label: "A folder…", icon: <FolderUp />, onSelect: () => folderInput.current?.click() },
+              ]}
+            />
+            <IconButton
+              label="New file"
+              icon={<FilePlus />}
+              className="ml-auto"
+              onClick={() => setAsked({ kind: "new-file", folder: target })}
+            />
+            <IconButton
+              label="New folder"
+              icon={<FolderPlus />}
+              onClick={() => setAsked({ kind: "new-folder", folder: target })}
+            />
+            <IconButton
+              label={live ? "Read again (changes show by themselves)" : "Read again"}
+              icon={<RefreshCw />}
+              onClick={() => {
+                for (const each of open) refresh(each);
+              }}
+            />
+          </div>
+          {rootError && rootListing === "failed" ? (
+            <ErrorNote error={rootError} onRetry={() => refresh(WATCHED)} className="m-2" />
+          ) : (
+            <FileTree
+              rows={rows}
+              chosen={chosen}
+              drafts={draftPaths}
+              onChoose={(what) => {
+                choose(what.path);
+                if (what.type !== "directory") setTreeShown(false);
+              }}
+              onToggle={toggle}
+              onRename={actions.onRename}
+              onDelete={actions.onDelete}
+              onDropInto={drop}
+            />
+          )}
+        </section>
+        <section
+          aria-label="File"
+          className={clsx("min-w-0 flex-1 flex-col bg-surface md:flex", treeShown ? "hidden" : "flex")}
+        >
+          {entry && entry.type !== "directory" ? (
+            <FileView key={entry.path} session={session} entry={entry} writable={writable} {...actions} />
+          ) : entry ? (
+            <>
+              <Toolbar entry={entry} writable={writable} {...actions} />
+              <EmptyState
+                icon={<FolderUp />}
+                title={empty ? "Nothing is here yet" : "Drop files or folders here"}
+              >
+                They are uploaded into <code className="break-all">{plainName(entry.path)}</code>. What code
+                writes below <code>/session</code> appears in the tree by itself; what it writes into{" "}
+                <code>/session/artifacts</code> is kept for good.
+              </EmptyState>
+            </>
+          ) : (
+            <Absent
+              path={viewed}
+              known={listings.get(parentOf(viewed)) !== "loading"}
+              onBack={() => choose(WATCHED)}
+            />
+          )}
+        </section>
+      </div>
+      <UploadPanel session={session.id} />
+      {dragging && (
+        <div className="pointer-events-none absolute inset-2 z-20 flex items-end justify-center rounded-xl border-2 border-dashed border-accent bg-accent-soft/40 pb-6">
+          <p className="rounded-md bg-raised px-3 py-1.5 text-sm font-medium shadow-pop">
+            Drop to upload into <code>{plainName(target, 60)}</code>, or onto a folder
+          </p>
+        </div>
+      )}
+      {[fileInput, folderInput].map((input, index) => (
+        <input
+          key={index}
+          ref={input}
+          type="file"
+          multiple
+          hidden
+          aria-label={index === 0 ? "Files to upload" : "Folder to upload"}
+          {...(index === 0 ? {} : { webkitdirectory: "" })}
+          onChange={({ currentTarget }) => {
+            void upload(target, chosenItems(currentTarget.files!));
+            currentTarget.value = "";
+          }}
+        />
+      ))}
+      {(asked?.kind === "new-file" || asked?.kind === "new-folder") && (
+        <PathDialog
+          title={asked.kind === "new-file" ? "New file" : "New folder"}
+          label="Name"
+          hint={`In ${plainName(asked.folder, 80)}. With / in it, folders on the way are made.`}
+          action="Create"
+          initial=""
+          onClose={() => setAsked(null)}
+          onSubmit={async (typed) => {
+            const path = resolved(asked.folder, typed);
+            if (asked.kind === "new-folder") await session.files.mkdir(path);
+            else if (await session.files.exists(path))
+              throw new Error("A file of this name is there already.");
+            else await session.files.write(path, "");
+            refresh(parentOf(path));
+            refresh(asked.folder);
+            reveal(path);
+            setTreeShown(asked.kind === "new-folder");
+          }}
+        />
+      )}
+      {asked?.kind === "rename" && (
+        <PathDialog
+          title="Rename or move"
+          label="Path"
+          hint="Folders on the way are made. What is there already is not replaced."
+          action="Move"
+          initial={asked.entry.path}
+          onClose={() => setAsked(null)}
+          onSubmit={async (typed) => {
+            const from = asked.entry.path;
+            const to = resolved(parentOf(from), typed);
+            await session.files.move(from, to);
+            const draft = drafts.get().get(draftKey(session.id, from));
+            if (draft) {
+              const { etag } = await session.files.stat(to);
+              setDraft(draftKey(session.id, from), null);
+              setDraft(draftKey(session.id, to), { ...draft, etag });
+            }
+            refresh(parentOf(from));
+            refresh(parentOf(to));
+            reveal(to);
+          }}
+        />
+      )}
+      <ConfirmDialog
+        open={asked?.kind === "delete"}
+        onOpenChange={(isOpen) => !isOpen && setAsked(null)}
+        title={
+          asked?.kind === "delete" && asked.entry.type === "directory"
+            ? "Delete the folder?"
+            : "Delete the file?"
+        }
+        action="Delete"
+        onConfirm={async () => {
+          if (asked?.kind !== "delete") return;
+          const { path, type } = asked.entry;
+          await session.files.remove(pathOf(asked.entry), { recursive: type === "directory" });
+          setDraft(draftKey(session.id, path), null);
+          if (isWithin(chosen, path)) choose(parentOf(path));
+          refresh(parentOf(path));
+          toast("Deleted", plainName(nameOf(path)));
+        }}
+      >
+        {asked?.kind === "delete" && (
+          <>
+            <code className="break-all">{plainName(asked.entry.path)}</code>
+            {asked.entry.type === "directory" && " and everything in it"} cannot be brought back.
+          </>
+        )}
+      </ConfirmDialog>
+      <ConfirmDialog
+        open={asked?.kind === "replace"}
+        onOpenChange={(isOpen) => !isOpen && setAsked(null)}
+        title="Replace what is there?"
+        action="Replace"
+        onConfirm={async () => {
+          if (asked?.kind === "replace") send(asked.folder, asked.items);
+        }}
+      >
+        {asked?.kind === "replace" && (
+          <>
+            <p>
+              <code>{plainName(asked.folder, 80)}</code> has {asked.names.length === 1 ? "this" : "these"}{" "}
+              already. Files of the same path are replaced, others stay.
+            </p>
+            <ul className="list-inside list-disc">
+              {asked.names.slice(0, 5).map((name) => (
+                <li key={name} className="truncate">
+                  {plainName(name)}
+                </li>
+              ))}
+              {asked.names.length > 5 && <li>and {asked.names.length - 5} more</li>}
+            </ul>
+          </>
+        )}
+      </ConfirmDialog>
+    </div>
+  );
+}
+
+function Absent({ path, known, onBack }: { path: string; known: boolean; onBack: () => void }) {
+  if (!known) return null;
+  return (
+    <EmptyState title="It is not there (any more)" action={<Button onClick={onBack}>To /session</Button>}>
+      <code className="break-all">{plainName(path)}</code>
+    </EmptyState>
+  );
+}
+
+/** A value once it rests: arrow keys run through a tree faster than files can be read. */
+function useSettled<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
 }

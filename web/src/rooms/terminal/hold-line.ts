@@ -1,5 +1,6 @@
 /** @module Keeps a line to a process's terminal: opens it again after a cut, until the process or the caller ends it. */
-import { SandbarError, type Session, type Terminal, type TerminalExit } from "@sandbar/sdk";
+import type { Session, Terminal, TerminalExit } from "@sandbar/sdk";
+import { isHopeless } from "../../api/hopeless.ts";
 
 export type LineState =
   | { kind: "connecting" }
@@ -49,11 +50,6 @@ export async function holdLine(
     await pause(wait, signal);
     wait = Math.min(LONGEST_WAIT_MS, wait * 2);
   }
-}
-
-export function isHopeless(error: unknown): boolean {
-  if (!(error instanceof SandbarError)) return true;
-  return !error.retryable && error.status >= 400 && error.status < 500;
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
