@@ -10,6 +10,7 @@ import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
 import { ensureImages } from "@sandbar/agent-host/setup/images.ts";
 import { buildWorker } from "@sandbar/worker/build.ts";
 import { branchBase, filesChanged, testsDriving } from "./run/changes.ts";
+import { ensureChromium } from "./run/chromium.ts";
 import { type FileTime, judged, slowest, type Tally } from "./run/tally.ts";
 import { HELP, hasTests, type Stage, type Wanted, wantedBy } from "./run/wanted.ts";
 
@@ -65,7 +66,11 @@ async function runStages(wanted: Wanted): Promise<void> {
     if (hasTests(stage) && files?.length === 0) continue;
     const from = Date.now();
     const failures = hasTests(stage)
-      ? await runTests(stage, wanted.changed === null ? wanted.vitest : [...wanted.vitest, ...(files ?? [])])
+      ? await runTests(
+          stage,
+          wanted.changed === null ? wanted.vitest : [...wanted.vitest, ...(files ?? [])],
+          files,
+        )
       : await runCheck(stage);
     say(`${stage}: ${failures === 0 ? "ok" : "FAILED"} in ${((Date.now() - from) / 1000).toFixed(1)} s`);
     const left = wanted.stages.slice(index + 1);
@@ -81,9 +86,11 @@ async function runCheck(stage: keyof typeof COMMANDS): Promise<number> {
   return ok ? 0 : 1;
 }
 
-/** How many failed. */
-async function runTests(stage: Stage, args: readonly string[]): Promise<number> {
+/** How many failed. Without files, all of the stage's run. */
+async function runTests(stage: Stage, args: readonly string[], files?: readonly string[]): Promise<number> {
   if (stage === "e2e") {
+    const browsed = files?.some((file) => file.includes("/test/console/")) ?? true;
+    if (browsed) await ensureChromium({ log: say });
     await ensureDockerEngine({ log: say });
     await ensureImages({ names: ["python", "node", "r"], log: say });
     await buildWorker();
