@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { useBrowser } from "../fixtures/browser.ts";
+import { eventually } from "../fixtures/stack.ts";
 import { useStack } from "../fixtures/use-stack.ts";
 
 describe("a terminal in the console", () => {
@@ -73,8 +74,11 @@ describe("a terminal in the console", () => {
     await shows(page, "in the 1st");
     await page.getByRole("button", { name: "Close Terminal 1" }).click();
     await page.getByRole("button", { name: "End terminal" }).click();
-    await page.getByRole("tab", { name: "Terminal 1" }).waitFor({ state: "detached" });
-    const { data } = await client.ok<{ data: { status: string }[] }>("GET", `/v1/sessions/${id}/processes`);
-    expect(data.map(({ status }) => status)).toEqual(["running"]);
+    const path = `/v1/sessions/${id}/processes`;
+    await eventually("one is left", 10_000, async () => {
+      const { data } = await client.ok<{ data: { status: string }[] }>("GET", path);
+      return data.length === 1 && data[0]!.status === "running";
+    });
+    await page.getByRole("tab", { name: "Terminal 2", selected: true }).waitFor();
   });
 });

@@ -34,6 +34,8 @@ export function TerminalRoom() {
   const [closing, setClosing] = useState<ProcessRecord | null>(null);
   const [starting, setStarting] = useState(false);
   const list = useRef<HTMLDivElement>(null);
+  // A name once given stays, whatever is closed before it.
+  const numbers = useRef(new Map<string, number>());
 
   const { data, error, refetch } = useQuery({
     queryKey: keys.processes(session.id),
@@ -44,6 +46,8 @@ export function TerminalRoom() {
   const terminals = (data ?? []).filter(({ pty }) => pty);
   // One that ended stays while somebody has it open.
   const tabs = terminals.filter(({ id, status }) => status === "running" || visited.has(id) || id === chosen);
+  for (const { id } of tabs)
+    if (!numbers.current.has(id)) numbers.current.set(id, Math.max(0, ...numbers.current.values()) + 1);
   const current = tabs.find(({ id }) => id === chosen) ?? tabs.at(-1);
 
   const choose = (id: string | undefined) =>
@@ -144,7 +148,7 @@ export function TerminalRoom() {
       <div className="flex h-9 shrink-0 items-stretch border-b bg-bg pr-2 pl-1 sm:pl-3">
         <Tabs.List ref={list} aria-label="Terminals" className="flex min-w-0 overflow-x-auto">
           {tabs.map((process) => {
-            const name = tabName(process, terminals.indexOf(process) + 1, titles[process.id]);
+            const name = tabName(process, numbers.current.get(process.id)!, titles[process.id]);
             return (
               <div
                 key={process.id}
