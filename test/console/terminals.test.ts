@@ -19,25 +19,24 @@ describe("a terminal in the console", () => {
     const page = await browser.open(`/sessions/${id}/terminal`);
     await openNew(page);
     await page.keyboard.type("seq -f 'line %g' 1 900 > lines; less lines\n");
-    await shows(page, /line 1\n.*line 2\n/s);
+    await shows(page, /line 1\s*line 2/);
     // Inside such a program Ctrl F is its own, and pages.
     await page.keyboard.press("Control+f");
     await shows(page, /line 60/);
     await page.keyboard.press("G");
-    await shows(page, /line 900\s*\(END\)|line 900/);
+    await shows(page, "line 900");
 
     await page.reload();
     await shows(page, "line 900");
     await page.keyboard.press("q");
-    await shows(page, /\$ $/);
     // What the replayed screen asked the terminal was not answered again into the shell.
     await page.keyboard.type("echo size $(stty size)\n");
     await shows(page, /size \d+ \d+/);
-    const before = /size (\d+) (\d+)/.exec(await page.locator(".xterm-rows").innerText())!;
+    const before = /size (\d+) (\d+)/.exec((await page.locator(".xterm-rows").textContent())!)!;
     await page.setViewportSize({ width: 900, height: 600 });
     await page.keyboard.type("clear; echo now $(stty size)\n");
     await shows(page, /now \d+ \d+/);
-    const after = /now (\d+) (\d+)/.exec(await page.locator(".xterm-rows").innerText())!;
+    const after = /now (\d+) (\d+)/.exec((await page.locator(".xterm-rows").textContent())!)!;
     expect(Number(after[1])).toBeLessThan(Number(before[1]));
     expect(Number(after[2])).toBeLessThan(Number(before[2]));
 

@@ -1,6 +1,9 @@
 /** @module The first rows of a table in a file. Loaded when one is looked at. */
-import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
-import { compressors } from "hyparquet-compressors";
+import { decompress as zstd } from "fzstd";
+import { type Compressors, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import { decompressBrotli } from "hyparquet-compressors/src/brotli.js";
+import { gunzip } from "hyparquet-compressors/src/gzip.js";
+import { decompressLz4, decompressLz4Raw } from "hyparquet-compressors/src/lz4.js";
 import Papa from "papaparse";
 import { PREVIEW_BYTES, type PreviewSource, textOf } from "./preview-source.ts";
 
@@ -14,6 +17,17 @@ export interface FirstRows {
 export const ROW_LIMIT = 200;
 const COLUMN_LIMIT = 200;
 const CELL_CHARS = 500;
+/** The piece that holds the first rows, which is read whole. */
+const ROW_GROUP_BYTES = 96 * 1024 * 1024;
+
+/** Without Snappy, which hyparquet has itself: theirs is WebAssembly, which the page's policy does not allow. */
+const compressors: Compressors = {
+  GZIP: (input, length) => gunzip(input, new Uint8Array(length)),
+  BROTLI: decompressBrotli,
+  ZSTD: (input) => zstd(input),
+  LZ4: decompressLz4,
+  LZ4_RAW: decompressLz4Raw,
+};
 
 export async function csvRows(source: PreviewSource, signal?: AbortSignal): Promise<FirstRows> {
   const end = Math.min(source.size, PREVIEW_BYTES.csv);
@@ -46,6 +60,9 @@ export async function parquetRows(source: PreviewSource, signal?: AbortSignal): 
   };
   const metadata = await parquetMetadataAsync(file);
   const total = Number(metadata.num_rows);
+  const [first] = metadata.row_groups;
+  if (Number(first?.total_compressed_size ?? first?.total_byte_size ?? 0) > ROW_GROUP_BYTES)
+    throw new Error("its first row group is too large for a page; read it with code in the session");
   const columns = metadata.schema
     .slice(1)
     .flatMap(({ name, type, logical_type, converted_type, num_children }) =>

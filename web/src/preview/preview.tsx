@@ -11,8 +11,19 @@ import { SandboxedFrame } from "./sandboxed-frame.tsx";
 
 const WHOLE: ReadonlySet<PreviewKind> = new Set(["image", "audio", "video", "svg", "html"]);
 
-/** Fills what it is given. `action` stands where nothing can be shown: a download, for instance. */
-export function Preview({ source, action }: { source: PreviewSource; action?: ReactNode }) {
+/**
+ * Fills what it is given. `action` stands where nothing can be shown: a download, for instance. `withSource: false` for
+ * who shows the text of pages and drawings itself.
+ */
+export function Preview({
+  source,
+  action,
+  withSource = true,
+}: {
+  source: PreviewSource;
+  action?: ReactNode;
+  withSource?: boolean;
+}) {
   const kind = kindOf(source.name, source.mime);
   if (source.size === 0) return <EmptyState title="It is empty">0 bytes</EmptyState>;
   if (!kind)
@@ -28,7 +39,7 @@ export function Preview({ source, action }: { source: PreviewSource; action?: Re
       </EmptyState>
     );
   if (kind === "csv" || kind === "parquet") return <TableFile source={source} kind={kind} />;
-  return <Bytes source={source} kind={kind} action={action} />;
+  return <Bytes source={source} kind={kind} action={action} withSource={withSource} />;
 }
 
 function TableFile({ source, kind }: { source: PreviewSource; kind: "csv" | "parquet" }) {
@@ -50,10 +61,12 @@ function Bytes({
   source,
   kind,
   action,
+  withSource,
 }: {
   source: PreviewSource;
   kind: Exclude<PreviewKind, "csv" | "parquet">;
   action?: ReactNode;
+  withSource: boolean;
 }) {
   const end = Math.min(source.size, PREVIEW_BYTES[kind]);
   const { data, error, refetch } = useQuery({
@@ -75,7 +88,8 @@ function Bytes({
         This is not text in UTF-8.
       </EmptyState>
     );
-  if (kind === "svg" || kind === "html") return <MadeByCode text={text} kind={kind} name={source.name} />;
+  if (kind === "svg" || kind === "html")
+    return <MadeByCode text={text} kind={kind} name={source.name} withSource={withSource} />;
   return <Text text={kind === "json" ? indented(text) : text} shown={end} size={source.size} />;
 }
 
@@ -112,7 +126,17 @@ function Media({
   );
 }
 
-function MadeByCode({ text, kind, name }: { text: string; kind: "svg" | "html"; name: string }) {
+function MadeByCode({
+  text,
+  kind,
+  name,
+  withSource,
+}: {
+  text: string;
+  kind: "svg" | "html";
+  name: string;
+  withSource: boolean;
+}) {
   const [asText, setAsText] = useState(false);
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -123,13 +147,15 @@ function MadeByCode({ text, kind, name }: { text: string; kind: "svg" | "html"; 
       )}
       <p className="flex shrink-0 items-center justify-between gap-3 border-t px-3 py-1.5 text-xs text-muted">
         <span>Shown apart, without network: what it would load from elsewhere is missing.</span>
-        <button
-          type="button"
-          className="shrink-0 font-medium text-accent hover:underline"
-          onClick={() => setAsText(!asText)}
-        >
-          {asText ? `Show the ${kind === "svg" ? "drawing" : "page"}` : "Show the source"}
-        </button>
+        {withSource && (
+          <button
+            type="button"
+            className="shrink-0 font-medium text-accent hover:underline"
+            onClick={() => setAsText(!asText)}
+          >
+            {asText ? `Show the ${kind === "svg" ? "drawing" : "page"}` : "Show the source"}
+          </button>
+        )}
       </p>
     </div>
   );

@@ -5,18 +5,8 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("how a file is shown", () => {
   it("is told by its name", () => {
-    expect(["plot.PNG", "a.tsv", "x.svg", "page.htm"].map(kindByName)).toEqual([
-      "image",
-      "csv",
-      "svg",
-      "html",
-    ]);
-    expect(["main.py", "constructor", "x.__proto__", "Makefile"].map(kindByName)).toEqual([
-      null,
-      null,
-      null,
-      null,
-    ]);
+    expect(["plot.PNG", "a.tsv", "x.svg", "a.pdf"].map(kindByName)).toEqual(["image", "csv", "svg", "pdf"]);
+    expect(["main.py", "a.json", "Makefile", "x.unheard"].map(kindByName)).toEqual([null, null, null, null]);
   });
 
   it("or by its bytes, also when they are cut inside a character", () => {

@@ -1,25 +1,15 @@
 /** @module How a file is shown: by its name, and where that says nothing, by its first bytes. */
+import { kindOf, type PreviewKind } from "../../preview/preview-source.ts";
 
-export type FileKind = "image" | "csv" | "parquet" | "html" | "svg" | "pdf" | "text" | "binary";
-
-const BY_EXTENSION: Record<string, FileKind> = {
-  ...Object.fromEntries(["png", "jpg", "jpeg", "gif", "webp", "avif", "bmp", "ico"].map((e) => [e, "image"])),
-  csv: "csv",
-  tsv: "csv",
-  parquet: "parquet",
-  html: "html",
-  htm: "html",
-  xhtml: "html",
-  svg: "svg",
-  pdf: "pdf",
-};
-
-const extensionOf = (name: string) => /\.([A-Za-z0-9]{1,10})$/.exec(name)?.[1]?.toLowerCase() ?? "";
+/** Text is edited, a PDF downloaded; the rest has a preview, or its bytes are shown. */
+export type FileKind = Exclude<PreviewKind, "text" | "json"> | "pdf" | "text" | "binary";
 
 /** Null when the bytes must tell. */
 export function kindByName(name: string): FileKind | null {
-  const extension = extensionOf(name);
-  return Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension]! : null;
+  if (/\.pdf$/i.test(name)) return "pdf";
+  const kind = kindOf(name);
+  // A name that promises text may hold anything.
+  return kind === "text" || kind === "json" ? null : kind;
 }
 
 /** Text is UTF-8 without NUL. A piece may be cut inside a character. */
@@ -31,21 +21,6 @@ export function kindByBytes(head: Uint8Array, whole: boolean): "text" | "binary"
   } catch {
     return "binary";
   }
-}
-
-const IMAGES: Record<string, string> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  gif: "image/gif",
-  webp: "image/webp",
-  avif: "image/avif",
-  bmp: "image/bmp",
-  ico: "image/x-icon",
-};
-
-export function imageType(name: string): string {
-  return IMAGES[extensionOf(name)] ?? "image/png";
 }
 
 /** Lines as `hexdump -C` writes them. */

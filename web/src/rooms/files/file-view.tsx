@@ -1,6 +1,9 @@
 import type { FileEntry, Session } from "@sandbar/sdk";
 import { ArrowLeft, Download, Ellipsis, Eye, FileCode2, PencilLine, Trash2 } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
+import { keys } from "../../api/keys.ts";
+import { Preview } from "../../preview/preview.tsx";
+import type { PreviewSource } from "../../preview/preview-source.ts";
 import { Button } from "../../ui/button.tsx";
 import { Bytes } from "../../ui/bytes.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -10,16 +13,13 @@ import { Menu } from "../../ui/menu.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Time } from "../../ui/time.tsx";
 import { BytesView, useKindByBytes } from "./bytes-view.tsx";
-import { DataTable } from "./data-table.tsx";
+import { pathOf } from "./entry-path.ts";
 import { FileIcon } from "./file-icon.tsx";
 import { type FileKind, kindByName } from "./file-kind.ts";
 import { FileName } from "./file-name.tsx";
-import { ImageView } from "./image-view.tsx";
-import { MarkupView } from "./markup-view.tsx";
 import { plainName } from "./shown-name.ts";
-import { EDIT_BYTES, TextFile } from "./text-file.tsx";
+import { TextFile } from "./text-file.tsx";
 
-const IMAGE_BYTES = 30 * 1024 * 1024;
 /** These can be read as text too. */
 const WITH_SOURCE: readonly FileKind[] = ["csv", "html", "svg"];
 
@@ -42,6 +42,16 @@ export function FileView({
   const asked = useKindByBytes(session, entry, entry.type === "file" && named === null);
   const kind = named ?? asked.data?.kind ?? null;
   const hasSource = kind !== null && WITH_SOURCE.includes(kind);
+
+  const preview = useMemo(
+    (): PreviewSource => ({
+      key: [...keys.files(session.id, entry.path), entry.etag],
+      name: plainName(entry.name),
+      size: entry.size,
+      read: (start, end, signal) => session.files.read(pathOf(entry), { start, end, signal }),
+    }),
+    [session, entry],
+  );
 
   const toolbar = (more?: ReactNode) => (
     <Toolbar entry={entry} writable={writable} {...actions}>
@@ -81,26 +91,22 @@ export function FileView({
     return (
       <TextFile key={entry.path} session={session} entry={entry} editable={writable} toolbar={toolbar} />
     );
-  if (kind === "csv" || kind === "parquet")
-    return around(<DataTable session={session} entry={entry} kind={kind} />);
-  if (kind === "image" && entry.size <= IMAGE_BYTES)
-    return around(<ImageView session={session} entry={entry} />);
-  if ((kind === "html" || kind === "svg") && entry.size <= EDIT_BYTES)
-    return around(<MarkupView session={session} entry={entry} />);
   if (kind === "binary") return around(<BytesView session={session} entry={entry} />);
+  const download = (
+    <Button icon={<Download />} onClick={() => actions.onDownload(entry)}>
+      Download
+    </Button>
+  );
+  if (kind === "pdf")
+    return around(
+      <EmptyState title="A PDF file" action={download}>
+        PDF files are not opened in the console. Download it to read it.
+      </EmptyState>,
+    );
   return around(
-    <EmptyState
-      title={kind === "pdf" ? "A PDF file" : "Too large to show here"}
-      action={
-        <Button icon={<Download />} onClick={() => actions.onDownload(entry)}>
-          Download
-        </Button>
-      }
-    >
-      {kind === "pdf"
-        ? "PDF files are not opened in the console. Download it to read it."
-        : "Download it to open it."}
-    </EmptyState>,
+    <div className="min-h-0 flex-1 overflow-auto">
+      <Preview source={preview} action={download} withSource={false} />
+    </div>,
   );
 }
 
