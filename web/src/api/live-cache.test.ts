@@ -34,3 +34,19 @@ describe("an event about a session", () => {
     expect(client.getQueryData(keys.session("ses_a"))).toBeUndefined();
   });
 });
+
+it("knows by its executions who is busy", () => {
+  const client = new QueryClient();
+  client.setQueryData(keys.sessions, [session("ses_a"), session("ses_b", "stopping")]);
+  const told = (id: string, execution: string, state: "started" | "ended") =>
+    applyEvent(client, { type: "execution", id: "1", data: { session: id, execution, state } } as never);
+  const states = () => client.getQueryData<SessionRecord[]>(keys.sessions)?.map(({ status }) => status);
+  told("ses_a", "1", "started");
+  told("ses_a", "2", "started");
+  told("ses_b", "3", "started");
+  expect(states()).toEqual(["busy", "stopping"]);
+  told("ses_a", "1", "ended");
+  expect(states()).toEqual(["busy", "stopping"]);
+  told("ses_a", "2", "ended");
+  expect(states()).toEqual(["ready", "stopping"]);
+});

@@ -1,5 +1,5 @@
 import { clsx } from "clsx";
-import { type CSSProperties, memo, useMemo, useState } from "react";
+import { type CSSProperties, memo, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { overwritten, type Piece, parseAnsi } from "./ansi.ts";
 
 /** Lines that are drawn at first: the end, which tells most. */
@@ -14,8 +14,18 @@ export const AnsiText = memo(function AnsiText({ text, className }: { text: stri
     return { shown: over > 0 ? lines.slice(over).join("\n") : lines.join("\n"), left: over };
   }, [text, all]);
   const pieces = useMemo(() => parseAnsi(shown), [shown]);
+  const [tall, setTall] = useState(false);
+  const [open, setOpen] = useState(false);
+  const box = useRef<HTMLPreElement>(null);
+  const atEnd = useRef(true);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || open) return;
+    setTall(element.scrollHeight > element.clientHeight + 4);
+    if (atEnd.current) element.scrollTop = element.scrollHeight;
+  }, [shown, open]);
   return (
-    <div>
+    <div className="relative">
       {left > 0 && (
         <button
           type="button"
@@ -25,13 +35,33 @@ export const AnsiText = memo(function AnsiText({ text, className }: { text: stri
           Show {left.toLocaleString()} earlier lines
         </button>
       )}
-      <pre className={clsx("text-xs leading-5 break-words whitespace-pre-wrap", className)}>
+      <pre
+        ref={box}
+        {...(tall && !open ? { tabIndex: 0 } : {})}
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          atEnd.current = scrollHeight - scrollTop - clientHeight < 8;
+        }}
+        className={clsx(
+          "text-xs leading-5 break-words whitespace-pre-wrap",
+          !open && "max-h-110 overflow-y-auto",
+          className,
+        )}
+      >
         {pieces.map((piece, index) => (
           <span key={`${index + 1}`} style={styleOf(piece)}>
             {piece.text}
           </span>
         ))}
       </pre>
+      {tall && (
+        <button
+          type="button"
+          onClick={() => setOpen(!open)}
+          className="mt-1 rounded text-xs text-accent underline-offset-2 hover:underline"
+        >
+          {open ? "Show less" : "Show in full height"}
+        </button>
+      )}
     </div>
   );
 });

@@ -10,7 +10,9 @@ export default function Markdown({ text }: { text: string }) {
     <div className="prose">
       <ReactMarkdown
         remarkPlugins={[remarkGfm, remarkMath]}
-        rehypePlugins={[[rehypeKatex, { output: "htmlAndMathml", strict: false }]]}
+        rehypePlugins={[
+          [rehypeKatex, { output: "htmlAndMathml", strict: false, errorColor: "var(--danger)" }],
+        ]}
         components={{
           a: ({ href, children }) => (
             <a href={href} target="_blank" rel="noreferrer noopener">

@@ -98,7 +98,10 @@ export class NotebookStore {
     try {
       const page = await this.#session.executions().page(undefined, PAGE);
       if (!this.#loaded) this.#cursor = page.next_cursor;
-      for (const record of page.data) this.#take(entryOfRecord(record, this.#entries.get(record.id)));
+      for (const record of page.data) {
+        const before = this.#entries.get(record.id);
+        if (!before || isOpen(before) || before.partial) this.#take(entryOfRecord(record, before));
+      }
       this.#loaded = true;
       this.#error = null;
       this.#followOpen();

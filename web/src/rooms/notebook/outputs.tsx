@@ -86,7 +86,9 @@ function withoutHeadline({ name, value, traceback }: Extract<Output, { kind: "er
   const lines = traceback.trimEnd().split("\n");
   const plain = (line = "") => line.replace(/\x1b\[[0-9;]*m/g, "").trim();
   if (/^-{20,}$/.test(plain(lines[0]))) lines.shift();
-  if (plain(lines.at(-1)) === (value ? `${name}: ${value}` : name)) lines.pop();
+  if (plain(lines[0]).startsWith(name) && /Traceback \(most recent call last\)$/.test(plain(lines[0])))
+    lines.shift();
+  if ([`${name}: ${value}`.trim(), name].includes(plain(lines.at(-1)))) lines.pop();
   return lines.join("\n").trimEnd();
 }
 

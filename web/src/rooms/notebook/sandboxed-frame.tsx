@@ -7,7 +7,9 @@ const HIGHEST = 640;
 const LOOK = `<style>
 html { font: 13px/1.5 "Inter", system-ui, sans-serif; color: #1b1c1d; }
 html[data-theme="dark"] { color: #e9eaea; }
+body > svg, body > img { display: block; }
 table.dataframe { border: 0; font-variant-numeric: tabular-nums; }
+table.dataframe th, table.dataframe td { border: 0; padding: 3px 16px 3px 0; border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
 table.dataframe th { font-weight: 500; opacity: .75; }
 table.dataframe tr:hover { background: color-mix(in srgb, currentColor 6%, transparent); }
 </style>`;

@@ -1,19 +1,26 @@
 import { type RefObject, useEffect, useRef } from "react";
 
+const NEAR_PX = 160;
+
 /** At the newest when it opens, and as it grows while one is there. */
-export function useBottom(scroller: RefObject<HTMLDivElement | null>, loaded: boolean, cells: unknown): void {
+export function useBottom(scroller: RefObject<HTMLDivElement | null>): void {
   const near = useRef(true);
   useEffect(() => {
     const element = scroller.current;
-    if (!element) return;
+    const content = element?.firstElementChild;
+    if (!element || !content) return;
     const onScroll = () => {
-      near.current = element.scrollHeight - element.scrollTop - element.clientHeight < 160;
+      near.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
     };
+    // Output, images and frames grow when they like.
+    const observer = new ResizeObserver(() => {
+      if (near.current) element.scrollTop = element.scrollHeight;
+    });
+    observer.observe(content);
     element.addEventListener("scroll", onScroll, { passive: true });
-    return () => element.removeEventListener("scroll", onScroll);
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", onScroll);
+    };
   }, [scroller]);
-  useEffect(() => {
-    const element = scroller.current;
-    if (loaded && element && near.current) element.scrollTop = element.scrollHeight;
-  }, [loaded, cells, scroller]);
 }

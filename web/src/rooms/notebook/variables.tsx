@@ -8,6 +8,10 @@ import { ErrorNote } from "../../ui/error-note.tsx";
 import { Input } from "../../ui/input.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 
+/** What was imported or defined says less than what was computed. */
+const isCode = (type: string) =>
+  /^(function|type|module|builtin_function_or_method|ABCMeta|ufunc)$/.test(type);
+
 /** What a context holds. Read again when code in it has ended. */
 export function Variables({
   session,
@@ -40,9 +44,9 @@ export function Variables({
       </div>
     );
   const { variables, total, imports, cwd } = state.data;
-  const found = variables.filter(({ name, type }) =>
-    `${name} ${type}`.toLowerCase().includes(text.toLowerCase()),
-  );
+  const found = [...variables]
+    .sort((a, b) => Number(isCode(a.type)) - Number(isCode(b.type)))
+    .filter(({ name, type }) => `${name} ${type}`.toLowerCase().includes(text.toLowerCase()));
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       {total > 8 && (

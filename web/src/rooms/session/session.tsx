@@ -76,7 +76,7 @@ export function SessionRoom() {
   ]);
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <header className="shrink-0 border-b px-4 pt-2 sm:px-5">
+      <header className="shrink-0 border-b px-4 pt-2 sm:px-6">
         <h1 className="sr-only">Session {session.key}</h1>
         <div className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1 text-muted">
           <StateDot state={info.status} className="font-medium text-text" />
