@@ -2,6 +2,8 @@ import { Command as Cmdk } from "cmdk";
 import { Kbd } from "../ui/kbd.tsx";
 import { type Command, useAllCommands } from "./commands.ts";
 
+const SHELL_GROUPS = ["Go to", "Console"];
+
 /** Everything that can be done here, by name. Loaded when it is first opened. */
 export default function Palette({
   open,
@@ -11,7 +13,13 @@ export default function Palette({
   onOpenChange: (open: boolean) => void;
 }) {
   const groups = new Map<string, Command[]>();
-  for (const command of useAllCommands().filter(({ handledElsewhere }) => !handledElsewhere))
+  const commands = useAllCommands().filter(
+    ({ handledElsewhere, id }) => !handledElsewhere && id !== "palette",
+  );
+  // The room's own came last, and are what one most likely wants.
+  const rooms = commands.filter(({ group }) => !SHELL_GROUPS.includes(group));
+  const shell = commands.filter(({ group }) => SHELL_GROUPS.includes(group));
+  for (const command of [...rooms, ...shell])
     groups.set(command.group, [...(groups.get(command.group) ?? []), command]);
   return (
     <Cmdk.Dialog

@@ -144,7 +144,15 @@ export const CellView = memo(function CellView({
       ) : (
         // biome-ignore lint/a11y/noStaticElementInteractions: what it is depends on whether it can be edited
         <div
-          {...(canEdit ? { role: "button", tabIndex: 0, "aria-label": "Edit the cell" } : {})}
+          {...(canEdit
+            ? {
+                role: "textbox",
+                tabIndex: 0,
+                "aria-readonly": true,
+                "aria-multiline": true,
+                "aria-label": "Code of the cell. Enter edits it.",
+              }
+            : {})}
           className={clsx("rounded-b-lg -outline-offset-2", canEdit && "cursor-text")}
           onClick={() => canEdit && !window.getSelection()?.toString() && setEditing(true)}
           onKeyDown={(event) => {

@@ -60,7 +60,9 @@ export function Variables({
           />
         </div>
       )}
-      <div className="min-h-0 flex-1 overflow-y-auto py-1.5">
+      {/* What scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
+      <div tabIndex={0} className="min-h-0 flex-1 overflow-y-auto py-1.5 -outline-offset-2">
         {total === 0 && <p className="px-3 py-1 text-xs text-faint">No variables yet.</p>}
         <dl>
           {found.map(({ name, type, repr, size }) => (

@@ -289,9 +289,11 @@ export function Sessions() {
               Connect
             </Button>
           )}
-          <Button tone="primary" icon={<Plus />} onClick={() => setCreating(true)}>
-            New session
-          </Button>
+          {!nothing && (
+            <Button tone="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+              New session
+            </Button>
+          )}
         </>
       }
     >

@@ -15,7 +15,8 @@ export function snippetsFor(url: string): Snippet[] {
       about: "Make a session, run a cell in it. On the machine of npm start the key is in .sandbar/api-key.",
       code: `export SANDBAR_URL=${url} SANDBAR_API_KEY=sbk_…
 A="Authorization: Bearer $SANDBAR_API_KEY"; J='Content-Type: application/json'
-SESSION=$(curl -s -H "$A" -H "$J" $SANDBAR_URL/v1/sessions -d '{"key":"demo"}' | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+SESSION=$(curl -s -H "$A" -H "$J" $SANDBAR_URL/v1/sessions -d '{"key":"demo"}' |
+  sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
 curl -s -H "$A" -H "$J" $SANDBAR_URL/v1/sessions/$SESSION/executions -d '{"code":"print(6 * 7)"}'`,
     },
     {
