@@ -16,17 +16,28 @@ const LOCKED = ["pnpm-lock.yaml", "worker/build.ts"];
 export interface Built {
   /** The Worker as one ES module. */
   readonly script: string;
+  /** The agent's Worker, likewise. */
+  readonly agent: string;
   readonly assets: string;
   readonly fresh: boolean;
 }
 
 export async function buildWorker({ outdir = join(repo, "worker/dist") } = {}): Promise<Built> {
-  const built = { script: join(outdir, "bundle/index.js"), assets: join(outdir, "assets") };
-  const files = { worker: join(outdir, "stamp"), assets: join(outdir, "assets-stamp") };
-  const stamps = { worker: await workerDigest(), assets: await assetsDigest() };
+  const built = {
+    script: join(outdir, "bundle/index.js"),
+    agent: join(outdir, "agent/index.js"),
+    assets: join(outdir, "assets"),
+  };
+  const files = {
+    worker: join(outdir, "stamp"),
+    agent: join(outdir, "agent-stamp"),
+    assets: join(outdir, "assets-stamp"),
+  };
+  const stamps = { worker: await workerDigest(), agent: await agentDigest(), assets: await assetsDigest() };
   const isFresh = async (part: keyof typeof files) =>
     (await readFile(files[part], "utf8").catch(() => "")) === stamps[part];
-  const allFresh = async () => (await isFresh("assets")) && (await isFresh("worker"));
+  const allFresh = async () =>
+    (await isFresh("assets")) && (await isFresh("worker")) && (await isFresh("agent"));
   if (await allFresh()) return { ...built, fresh: false };
   await mkdir(outdir, { recursive: true });
   const unlock = await lock(join(outdir, "lock"));
@@ -40,8 +51,14 @@ export async function buildWorker({ outdir = join(repo, "worker/dist") } = {}): 
     }
     if (!(await isFresh("worker"))) {
       await rm(files.worker, { force: true });
-      await replace(join(outdir, "bundle"), bundle);
+      await replace(join(outdir, "bundle"), (next) => bundle(next, "wrangler.toml"));
       await writeFile(files.worker, stamps.worker);
+    }
+    if (!(await isFresh("agent"))) {
+      await rm(files.agent, { force: true });
+      // Most of it is packages, which are read by nobody and loaded by everybody.
+      await replace(join(outdir, "agent"), (next) => bundle(next, "agent/wrangler.toml", "--minify"));
+      await writeFile(files.agent, stamps.agent);
     }
   } finally {
     await unlock();
@@ -87,9 +104,9 @@ async function collectAssets(assets: string): Promise<void> {
 }
 
 /** wrangler's own bundler, so that both places run the same code. */
-async function bundle(outdir: string): Promise<void> {
+async function bundle(outdir: string, config: string, ...flags: string[]): Promise<void> {
   const wrangler = join(repo, "worker/node_modules/wrangler/bin/wrangler.js");
-  const args = [wrangler, "deploy", "--dry-run", "--outdir", outdir, "--config", join(repo, "wrangler.toml")];
+  const args = [wrangler, "deploy", "--dry-run", ...flags, "--outdir", outdir, "--config", join(repo, config)];
   await run(args, repo, "The Worker could not be bundled.");
 }
 
@@ -106,6 +123,11 @@ async function run(args: string[], cwd: string, failure: string): Promise<void> 
 async function workerDigest(): Promise<string> {
   const files = ["wrangler.toml", ...LOCKED, ...(await sources("worker/src")), ...(await clientSources())];
   return digest(files);
+}
+
+async function agentDigest(): Promise<string> {
+  const own = ["agent/wrangler.toml", ...LOCKED, ...(await sources("agent/src"))];
+  return digest([...own, ...(await sources("worker/src")), ...(await clientSources())]);
 }
 
 async function assetsDigest(): Promise<string> {

@@ -30,6 +30,12 @@ export const ERRORS = {
     retryable: false,
     hint: "The errors field names each wrong field; /docs shows the schema.",
   },
+  MODEL_INVALID: {
+    status: 400,
+    title: "The model or its address cannot be read",
+    retryable: false,
+    hint: "Give the model as provider:model and the address as http(s)://…",
+  },
   PATH_INVALID: {
     status: 400,
     title: "The path is not allowed",
@@ -77,6 +83,12 @@ export const ERRORS = {
     title: "MCP is not served under this host name",
     retryable: false,
     hint: "Use HTTPS, an address or localhost, or add the name to MCP_ALLOWED_HOSTS.",
+  },
+  MODEL_URL_NOT_ALLOWED: {
+    status: 403,
+    title: "The model's address lies in a private network",
+    retryable: false,
+    hint: "Ask the operator to set SANDBAR_MODEL_PRIVATE_URLS.",
   },
   IMAGE_NOT_ALLOWED: {
     status: 403,
@@ -179,6 +191,24 @@ export const ERRORS = {
     title: "The process reads no more",
     retryable: false,
     hint: "It has ended or its input was closed; GET …/processes/:pid says which.",
+  },
+  THREAD_EXISTS: {
+    status: 409,
+    title: "A thread with this id exists",
+    retryable: false,
+    hint: "Use another id, or if_exists: do_nothing.",
+  },
+  THREAD_BUSY: {
+    status: 409,
+    title: "A run of the thread is under way",
+    retryable: true,
+    hint: "Wait for it, cancel it, or choose another multitask_strategy.",
+  },
+  MODEL_NOT_SET: {
+    status: 409,
+    title: "The agent has no model",
+    retryable: false,
+    hint: 'Set one with PUT /v1/settings, {model: "provider:model", api_key}, or SANDBAR_MODEL and the provider\'s key.',
   },
   NOT_A_TERMINAL: {
     status: 409,
@@ -341,6 +371,18 @@ export const ERRORS = {
     title: "The host could not do this",
     retryable: true,
     hint: "The detail says what the host reported.",
+  },
+  MODEL_FAILED: {
+    status: 502,
+    title: "The model's provider did not answer",
+    retryable: true,
+    hint: "The detail is what it said. POST /v1/settings/test tries the settings.",
+  },
+  RUN_FAILED: {
+    status: 500,
+    title: "The run could not be carried out",
+    retryable: true,
+    hint: "The thread's state is as before its last step; start another run.",
   },
   PORT_CLOSED: {
     status: 502,

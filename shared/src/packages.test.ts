@@ -10,6 +10,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   sdk: ["shared"],
   worker: ["shared", "sdk"],
   web: ["shared", "sdk"],
+  agent: ["shared", "sdk", "worker"],
   "agent-host": ["shared"],
   cli: ["shared", "sdk", "worker", "agent-host"],
   docs: ["shared"],

@@ -15,6 +15,8 @@ export default defineConfig({
       miniflare: {
         // The newest date that the plugin's own workerd knows.
         compatibilityDate: "2026-09-25",
+        // The agent's Worker is not part of these tests.
+        serviceBindings: { AGENT: () => new Response(null, { status: 503 }) },
         bindings: { TEST_MIGRATIONS: await readD1Migrations(resolve(repo, "migrations")) },
       },
     })),

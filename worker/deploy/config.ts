@@ -13,15 +13,20 @@ export function namesIn(toml: string): Names {
 
 /**
  * The same configuration with the account's own database, as it must read from a folder below the repository:
- * wrangler takes paths relative to the file.
+ * wrangler takes paths relative to the file, which was in `folder`.
  */
-export function deploymentConfig(toml: string, databaseId: string): string {
+export function deploymentConfig(toml: string, databaseId: string, folder = ""): string {
   if (!toml.includes(PLACEHOLDER_ID))
     throw new Error(`wrangler.toml lacks the placeholder ${PLACEHOLDER_ID}`);
   return ["main", "directory", "migrations_dir"].reduce(
-    (text, name) => text.replace(line(name), (_, before, path) => `${before}"../${path}"`),
+    (text, name) => text.replace(line(name), (_, before, path) => `${before}"../${folder}${path}"`),
     toml.replace(PLACEHOLDER_ID, databaseId),
   );
+}
+
+/** Without its bindings to other Workers: two that are bound to each other cannot both be the first. */
+export function withoutServices(toml: string): string {
+  return toml.replace(/^\[\[services\]\]\n(?:[^[\n].*\n)*/gm, "");
 }
 
 function settingIn(toml: string, name: string): string {

@@ -15,13 +15,14 @@ export class WranglerError extends Error {
 }
 
 /** What it printed on stdout; with `show` the user sees it too. */
-export function wrangler(args: readonly string[], { show = false } = {}): Promise<string> {
+export function wrangler(args: readonly string[], { show = false, input = "" } = {}): Promise<string> {
   const child = spawn(process.execPath, [bin, ...args], {
     cwd: repo,
     // Without CI it would ask questions.
     env: { ...process.env, CI: "1", WRANGLER_SEND_METRICS: "false" },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  child.stdin.end(input);
   let [stdout, stderr] = ["", ""];
   child.stdout.on("data", (chunk) => {
     stdout += chunk;

@@ -7,10 +7,18 @@ import { resolve } from "node:path";
 import { startLocalServer } from "./server.ts";
 
 const WORKERD_CHECK_MS = 500;
+const MODEL_VARS = [
+  ...["SANDBAR_MODEL", "SANDBAR_MODEL_BASE_URL", "SANDBAR_MODEL_API_KEY", "SANDBAR_MODEL_PRIVATE_URLS"],
+  ...["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY"],
+  ...["XAI_API_KEY", "OPENROUTER_API_KEY"],
+];
 
 const vars: Record<string, string> = {};
 for (const [name, value] of Object.entries(process.env))
   if (name.startsWith("SANDBAR_VAR_") && value !== undefined) vars[name.slice("SANDBAR_VAR_".length)] = value;
+
+// The agent's model and keys have the names that others use for them too.
+for (const name of MODEL_VARS) if (process.env[name]) vars[name] ??= process.env[name];
 
 const server = await startLocalServer({
   home: resolve(process.env.SANDBAR_HOME ?? ".sandbar"),

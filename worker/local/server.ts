@@ -4,15 +4,18 @@
  *
  * @module
  */
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { buildWorker } from "../build.ts";
 import { ensureAdminKey } from "./admin-key.ts";
+import { agentWorker } from "./agent-worker.ts";
 import { serveAsset } from "./assets.ts";
 import { sweepBlobs } from "./blob-sweep.ts";
 import { syncBlobs } from "./blob-sync.ts";
 import { applyMigrations } from "./migrations.ts";
+import { moduleFiles } from "./module-files.ts";
+import { ensureSecretsKey } from "./secrets-key.ts";
 import { killStaleWorkerd, leashWorkerd, rememberWorkerd } from "./workerd-leash.ts";
 import { readWranglerConfig } from "./wrangler-config.ts";
 
@@ -43,8 +46,16 @@ export interface LocalServer {
 
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   mkdirSync(options.home, { recursive: true, mode: 0o700 });
-  const { script, assets } = await buildWorker();
+  const built = await buildWorker();
+  const { script, assets } = built;
   const bundle = dirname(script);
+  const vars = {
+    // Models on this machine, such as Ollama's, may be called unless the operator says otherwise.
+    SANDBAR_MODEL_PRIVATE_URLS: "loopback",
+    ...options.vars,
+    SECRETS_KEY: ensureSecretsKey(options.home, options.vars.SECRETS_KEY),
+  };
+  const agent = agentWorker(built.agent, vars.SANDBAR_MODEL_PRIVATE_URLS);
   const config = readWranglerConfig(join(REPO, "wrangler.toml"));
   killStaleWorkerd(options.home);
   leashWorkerd(options.home);
@@ -68,26 +79,24 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           name: "sandbar",
           unsafeInspectorProxy: options.inspectorPort !== undefined,
           modulesRoot: bundle,
-          modules: readdirSync(bundle)
-            .filter((name) => name.endsWith(".js") || name.endsWith(".wasm"))
-            .sort((a, b) => Number(b === "index.js") - Number(a === "index.js"))
-            .map((name) => ({
-              type: name.endsWith(".wasm") ? ("CompiledWasm" as const) : ("ESModule" as const),
-              path: join(bundle, name),
-            })),
+          modules: moduleFiles(bundle),
           compatibilityDate: config.compatibilityDate,
           compatibilityFlags: config.compatibilityFlags,
           // Cloudflare's limit of a request's body does not hold here.
-          bindings: { ...config.vars, MAX_BODY_BYTES: "5000000000", ...options.vars },
+          bindings: { ...config.vars, MAX_BODY_BYTES: "5000000000", ...vars },
           d1Databases: { DB: "sandbar" },
           r2Buckets: { BLOBS: { id: BUCKET, ...s3Credentials(options.vars) } },
           durableObjects: Object.fromEntries(
             config.objects.map(({ name, className }) => [name, { className, useSQLite: true }]),
           ),
           // Miniflare's own assets Worker would stand before ours and double the cost of every request.
-          serviceBindings: { ASSETS: (request) => serveAsset(assets, request) },
+          serviceBindings: {
+            ASSETS: (request) => serveAsset(assets, request),
+            AGENT: agent.binding,
+          },
           unsafeDirectSockets: [{ host: options.host, port: options.port }],
         },
+        ...agent.workers,
       ],
     }),
   );

@@ -24,6 +24,7 @@ import { fileRoutes } from "./routes/files.ts";
 import { hostRoutes } from "./routes/hosts.ts";
 import { importRoutes } from "./routes/imports.ts";
 import { keyRoutes } from "./routes/keys.ts";
+import { langgraphDoor, langgraphRoutes } from "./routes/langgraph.ts";
 import { mcpDoor, mcpRoutes } from "./routes/mcp.ts";
 import { metricRoutes } from "./routes/metrics.ts";
 import { operationRoutes } from "./routes/operations.ts";
@@ -31,13 +32,16 @@ import { portRoutes } from "./routes/ports.ts";
 import { previewRoutes } from "./routes/previews.ts";
 import { processRoutes } from "./routes/processes.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { settingsRoutes } from "./routes/settings.ts";
 import { terminalRoutes } from "./routes/terminal.ts";
 import { volumeRoutes } from "./routes/volumes.ts";
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const HAS_JSON_BODY = new Set(["POST", "PATCH", "DELETE"]);
+/** PUT is for bytes, except here. */
+const JSON_PUT = "/v1/settings";
 /** Bodies that are not ours to read. */
-const RAW_BODY = /^\/preview\/|^\/v1\/sessions\/[^/]+\/(ports\/|processes\/[^/]+\/stdin$)/;
+const RAW_BODY = /^\/(preview|langgraph)\/|^\/v1\/sessions\/[^/]+\/(ports\/|processes\/[^/]+\/stdin$)/;
 
 export function createApp(): App {
   const app = newApp();
@@ -68,6 +72,8 @@ export function createApp(): App {
   app.use("/v1/dataset-sources/*", requireScope("operator"));
   app.use("/v1/keys/*", requireScope("admin"));
   app.use("/mcp", ...mcpDoor, requireScope("agent"));
+  app.use("/langgraph/*", ...langgraphDoor);
+  app.use("/v1/settings/*", requireScope("agent"));
   for (const path of ["/agent/artifacts/*", "/agent/blobs/*", "/agent/uploads/*"])
     app.use(path, hostAuthenticated);
   // Only now: nobody waits for the body of a request that is refused without it.
@@ -91,6 +97,8 @@ export function createApp(): App {
   exportRoutes(app);
   datasetRoutes(app);
   datasetSourceRoutes(app);
+  settingsRoutes(app);
+  langgraphRoutes(app);
   mcpRoutes(app);
   agentRoutes(app);
   agentArtifactRoutes(app);
@@ -111,7 +119,8 @@ export function createApp(): App {
 }
 
 function hasJsonBody(c: Context<AppEnv>): boolean {
-  if (!HAS_JSON_BODY.has(c.req.method) || RAW_BODY.test(c.req.path)) return false;
+  const json = HAS_JSON_BODY.has(c.req.method) || (c.req.method === "PUT" && c.req.path === JSON_PUT);
+  if (!json || RAW_BODY.test(c.req.path)) return false;
   // What stands for all methods only looks on; a path without more is not there.
   return matchedRoutes(c).at(-1)?.method !== "ALL";
 }

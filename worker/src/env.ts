@@ -1,5 +1,6 @@
 /** @module The Worker's bindings, and the settings read from them. */
-import type { SessionSpec } from "@sandbar/shared";
+import type { AgentService, SessionSpec } from "@sandbar/shared";
+import type { Caller } from "./auth.ts";
 import type { FleetObject } from "./fleet/object.ts";
 import type { HostObject } from "./host/object.ts";
 import type { SessionObject } from "./session/object.ts";
@@ -33,8 +34,24 @@ export interface Env {
   /** How long a JSON body may pause. */
   BODY_IDLE_MS?: string;
   DATASET_MAX_BYTES?: string;
-  /** Encrypts what is secret in D1. */
+  /** Encrypts what is secret in D1; several, separated by commas, while one replaces another. */
   SECRETS_KEY?: string;
+  /** The agent's Worker. */
+  AGENT?: AgentService;
+  /** In whose name the agent calls; nobody outside can set it. */
+  ACTING?: Caller;
+  /** The agent's model, unless a tenant has set another (docs/agent.md). */
+  SANDBAR_MODEL?: string;
+  SANDBAR_MODEL_BASE_URL?: string;
+  SANDBAR_MODEL_API_KEY?: string;
+  SANDBAR_MODEL_PRIVATE_URLS?: string;
+  OPENAI_API_KEY?: string;
+  ANTHROPIC_API_KEY?: string;
+  GOOGLE_API_KEY?: string;
+  MISTRAL_API_KEY?: string;
+  GROQ_API_KEY?: string;
+  XAI_API_KEY?: string;
+  OPENROUTER_API_KEY?: string;
   BLOB_GRACE_S?: string;
   SIGNING_KEY_MAX_AGE_S?: string;
   /** Names under which `/mcp` answers plain HTTP, and origins of pages that may call it (docs/mcp.md). */

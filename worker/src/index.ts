@@ -1,10 +1,12 @@
 /** @module The Worker's entry: HTTP, the schedule, and the Durable Object classes. */
+import { AgentDoorway } from "./agent/door.ts";
 import { createApp } from "./app.ts";
 import { sweepArtifacts } from "./artifacts/sweep.ts";
 import { pruneConsole } from "./db/console.ts";
 import { pruneKeys } from "./db/keys.ts";
 import type { Env } from "./env.ts";
 import { fleetObject } from "./rpc.ts";
+import { resealSecrets } from "./settings/reseal.ts";
 
 export { FleetObject } from "./fleet/object.ts";
 export { HostObject } from "./host/object.ts";
@@ -17,6 +19,10 @@ const KEEP_EXPIRED_KEYS_MS = 30 * 24 * 3600_000;
 
 const app = createApp();
 
+export class AgentDoor extends AgentDoorway {
+  protected override readonly app = app;
+}
+
 export default {
   fetch: (request, env, ctx) => app.fetch(request, env, ctx),
 
@@ -25,6 +31,7 @@ export default {
       Promise.all([
         fleetObject(env).prune(),
         sweepArtifacts(env),
+        resealSecrets(env),
         pruneKeys(env.DB, new Date(Date.now() - KEEP_EXPIRED_KEYS_MS).toISOString()),
         pruneConsole(env.DB),
       ]),

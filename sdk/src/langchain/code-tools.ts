@@ -3,6 +3,7 @@ import { type ToolRunnableConfig, tool } from "@langchain/core/tools";
 import type { Language } from "@sandbar/shared";
 import { z } from "zod";
 import type { DescribeOptions } from "../describe.ts";
+import type { ExecutionEvent } from "../execution-stream.ts";
 import type { Session } from "../session.ts";
 import { callKey, streamWriter } from "./call.ts";
 import { orFailure } from "./failure.ts";
@@ -14,6 +15,8 @@ export interface CodeToolOptions extends SandboxToolOptions, DescribeOptions {
   timeoutS?: number;
   /** The longest limit that the model may ask for. Default 600. */
   maxTimeoutS?: number;
+  /** Gets everything that the code's stream says, instead of the graph's `custom` stream. */
+  onEvent?: (event: ExecutionEvent, call: { tool_call_id: string | undefined; session_id: string }) => void;
 }
 
 export interface CodeSandboxToolOptions extends CodeToolOptions {
@@ -86,15 +89,20 @@ function runTool(
     const write = streamWriter(config);
     const tool_call_id = config.toolCall?.id;
     const live = (type: "stdout" | "stderr") => (text: string) => write({ type, text, tool_call_id });
+    const { onEvent } = options;
     const { value, notice } = await sessions.use(config, (session) =>
       run(session, {
         timeoutS: input.timeout_s ?? options.timeoutS,
         ...(input.language ? { language: input.language } : {}),
         signal: config.signal,
         idempotencyKey: callKey(config),
-        onStdout: live("stdout"),
-        onStderr: live("stderr"),
-        onArtifact: (artifact) => write({ type: "artifact", artifact, tool_call_id }),
+        ...(onEvent
+          ? { onEvent: (event) => onEvent(event, { tool_call_id, session_id: session.id }) }
+          : {
+              onStdout: live("stdout"),
+              onStderr: live("stderr"),
+              onArtifact: (artifact) => write({ type: "artifact", artifact, tool_call_id }),
+            }),
       }),
     );
     return renderExecution(value, notice, options);

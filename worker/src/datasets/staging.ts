@@ -20,8 +20,8 @@ import { type SourceRow, sourcesFor } from "../db/dataset-sources.ts";
 import { drain } from "../drain.ts";
 import type { Env } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
+import { unseal } from "../sealed.ts";
 import { openTransfer } from "../transfer/transfers.ts";
-import { unseal } from "./sealed.ts";
 
 /** A source may take an hour, and the copy into the sandbox a while. */
 const STAGE_MS = 2 * 3600_000;

@@ -1,9 +1,9 @@
 /** @module `/v1/dataset-sources`: upstreams that operators register. Secret headers go in and never come out. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { CreateDatasetSourceSchema, DatasetSourceSchema, SandbarError } from "@sandbar/shared";
-import { seal } from "../datasets/sealed.ts";
 import { addSource, deleteSource, listSources } from "../db/dataset-sources.ts";
 import { type App, body, json, listOf, PageQuery, page, refused, secured } from "../openapi.ts";
+import { seal } from "../sealed.ts";
 
 export function datasetSourceRoutes(app: App): void {
   app.openapi(

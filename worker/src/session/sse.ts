@@ -6,7 +6,7 @@
  */
 
 import { type Refusal, refuse } from "../answer.ts";
-import { RECHECK_MS } from "../auth.ts";
+import { RECHECK_MS } from "../recheck.ts";
 
 const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1_000;
@@ -26,6 +26,8 @@ export interface SseSource {
   /** Whether the reader may still read; asked every few seconds. */
   allowed?(): Promise<boolean>;
   closed?(): void;
+  /** That a reader has gone shows only when something is written to it. */
+  readonly keepAliveMs?: number;
 }
 
 export function sseStream(source: SseSource, after: number): ReadableStream<Uint8Array> {
@@ -35,6 +37,7 @@ export function sseStream(source: SseSource, after: number): ReadableStream<Uint
   let cancelled = false;
   let checkedAt = Date.now();
   let quietMs = 0;
+  const { keepAliveMs = KEEP_ALIVE_MS } = source;
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
@@ -64,10 +67,10 @@ export function sseStream(source: SseSource, after: number): ReadableStream<Uint
           if (chunk?.done) end();
           return;
         }
-        const wait = source.allowed ? RECHECK_MS : KEEP_ALIVE_MS;
+        const wait = source.allowed ? Math.min(RECHECK_MS, keepAliveMs) : keepAliveMs;
         if (await source.wait(wait)) continue;
         quietMs += wait;
-        if (quietMs >= KEEP_ALIVE_MS && !cancelled) return say(": keep-alive\n\n");
+        if (quietMs >= keepAliveMs && !cancelled) return say(": keep-alive\n\n");
       }
     },
     cancel() {
