@@ -106,7 +106,16 @@ async function collectAssets(assets: string): Promise<void> {
 /** wrangler's own bundler, so that both places run the same code. */
 async function bundle(outdir: string, config: string, ...flags: string[]): Promise<void> {
   const wrangler = join(repo, "worker/node_modules/wrangler/bin/wrangler.js");
-  const args = [wrangler, "deploy", "--dry-run", ...flags, "--outdir", outdir, "--config", join(repo, config)];
+  const args = [
+    wrangler,
+    "deploy",
+    "--dry-run",
+    ...flags,
+    "--outdir",
+    outdir,
+    "--config",
+    join(repo, config),
+  ];
   await run(args, repo, "The Worker could not be bundled.");
 }
 

@@ -25,5 +25,7 @@ it("what was stored before there was a key is read, and sealed when it can be", 
   const plain = `plain:${btoa(JSON.stringify(secret))}`;
   expect(await unseal({}, plain)).toEqual(secret);
   expect(await resealed({}, plain)).toBeNull();
-  expect(await unseal({ SECRETS_KEY: "one" }, (await resealed({ SECRETS_KEY: "one" }, plain))!)).toEqual(secret);
+  expect(await unseal({ SECRETS_KEY: "one" }, (await resealed({ SECRETS_KEY: "one" }, plain))!)).toEqual(
+    secret,
+  );
 });

@@ -13,7 +13,12 @@ const reader = { sees: true, seesInTools: false, find };
 
 describe("messages for a model", () => {
   it("pictures of tools follow after all answers of one message, as the user's", () => {
-    const messages = [new HumanMessage("plot"), call("a", "b"), answer("a", "/kept/AAAA"), answer("b", "/kept/BBBB")];
+    const messages = [
+      new HumanMessage("plot"),
+      call("a", "b"),
+      answer("a", "/kept/AAAA"),
+      answer("b", "/kept/BBBB"),
+    ];
     const shaped = messagesFor(messages, reader);
     expect(shaped.map((message) => message.getType())).toEqual(["human", "ai", "tool", "tool", "human"]);
     expect(shaped[2]!.content).toBe("of a\n[a picture, shown below]");
@@ -32,7 +37,9 @@ describe("messages for a model", () => {
 
   it("a model that does not see is told that there is a picture", () => {
     const [, shaped] = messagesFor([call("a"), answer("a", "/kept/AAAA")], { ...reader, sees: false });
-    expect(shaped!.content).toBe("of a\n[a picture, image/png of 3 bytes: you cannot see pictures, but the user can]");
+    expect(shaped!.content).toBe(
+      "of a\n[a picture, image/png of 3 bytes: you cannot see pictures, but the user can]",
+    );
   });
 
   it("only the newest pictures are shown", () => {
