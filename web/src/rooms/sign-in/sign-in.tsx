@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import { queryClient } from "../../api/client.ts";
 import { signIn } from "../../api/me.ts";
 import { Logo } from "../../shell/logo.tsx";
@@ -16,11 +16,11 @@ export function SignIn() {
   const [key, setKey] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const [code] = useState(() => location.hash.slice(1));
-  const tried = useRef(false);
+  const [byLink, setByLink] = useState(location.hash.length > 1);
 
   const enter = async (proof: { api_key: string } | { code: string }) => {
     setBusy(true);
+    setByLink("code" in proof);
     setError(null);
     try {
       await signIn(proof);
@@ -35,11 +35,17 @@ export function SignIn() {
 
   useEffect(() => {
     document.title = "Sign in · Sandbar";
-    if (!code || tried.current) return;
-    tried.current = true;
-    // It works once, but nobody needs it in the history.
-    history.replaceState(history.state, "", location.pathname + location.search);
-    void enter({ code });
+    const take = () => {
+      const code = location.hash.slice(1);
+      if (!code) return;
+      // It works once, but nobody needs it in the history. Without it a second look finds nothing to try.
+      history.replaceState(history.state, "", location.pathname + location.search);
+      void enter({ code });
+    };
+    take();
+    // A link that is pasted over this page loads nothing anew.
+    addEventListener("hashchange", take);
+    return () => removeEventListener("hashchange", take);
   }, []);
 
   const submit = (event: FormEvent) => {
@@ -47,14 +53,13 @@ export function SignIn() {
     void enter({ api_key: key.trim() });
   };
 
-  const byLink = code !== "" && busy;
   return (
     <main className="flex min-h-full items-center justify-center p-4">
       <div className="w-full max-w-sm">
         <h1 className="mb-6 text-lg">
           <Logo />
         </h1>
-        {byLink ? (
+        {byLink && busy ? (
           <div role="status" className="space-y-3">
             <p>Signing in with the link…</p>
             <Skeleton className="h-8 w-full" />
