@@ -73,6 +73,17 @@ export class Artifacts {
     return (await this.#http.fetchLink(url, { signal, headers })).body ?? new Blob([]).stream();
   }
 
+  /** The bytes from `start` up to, and without, `end`: for a look into large ones. */
+  readRange(
+    artifact: ArtifactRef,
+    start: number,
+    end: number,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<Uint8Array> {
+    const headers = { range: `bytes=${start}-${end - 1}` };
+    return this.#http.bytes("GET", `${pathOf(artifact)}/content`, { headers, signal });
+  }
+
   delete(artifact: ArtifactRef): Promise<void> {
     return this.#http.send("DELETE", pathOf(artifact));
   }

@@ -11,12 +11,16 @@ export interface Dataset {
   sha256: string | null;
   version: string | null;
   mtime: string | null;
+  /** The session's code has changed the file since. */
+  modified?: boolean;
   error?: { code: string; detail: string } | string | null;
 }
 
 export interface DatasetList {
   access: "NONE" | "LOCAL_RO" | "API";
   data: Dataset[];
+  /** Why there are none, or not all. */
+  message?: string;
 }
 
 export type DatasetBytes = Uint8Array | ArrayBuffer | Blob | string;
@@ -89,6 +93,11 @@ export class Datasets {
       headers: { "content-type": "application/octet-stream" },
       signal,
     });
+  }
+
+  /** Takes it out of the session. */
+  remove(id: string): Promise<void> {
+    return this.#http.send("DELETE", `${this.#path}/${encodeURIComponent(id)}`);
   }
 
   /** Keeps the dataset as it is now as an artifact; the name carries a timestamp. */

@@ -1,5 +1,5 @@
 /** @module What operators and admins look after: hosts, keys, dataset sources, volumes. */
-import type { ApiKey, Host, Scope } from "@sandbar/shared";
+import type { ApiKey, CreateDatasetSource, DatasetSource, Host, Scope } from "@sandbar/shared";
 import type { Http } from "./http.ts";
 import { Listing } from "./listing.ts";
 
@@ -14,6 +14,10 @@ export interface Usage {
   executions: number;
   seconds: number;
   bytes: number;
+  live_sessions: number;
+  artifacts: { count: number; bytes: number };
+  /** What the tenant may have at once; null: no limit. */
+  limits: { live_sessions: number | null; artifact_count: number | null; artifact_bytes: number | null };
 }
 
 export class Hosts {
@@ -79,11 +83,11 @@ export class Keys {
   }
 }
 
-export interface DatasetSource {
-  id: string;
-  name: string;
-  [field: string]: unknown;
-}
+export type { DatasetSource };
+
+/** `url_template` has `{id}`, and `{version}` where the source keeps several; `headers` are never shown again. */
+export type NewDatasetSource = Pick<CreateDatasetSource, "name" | "url_template"> &
+  Partial<CreateDatasetSource>;
 
 export class DatasetSources {
   readonly #http: Http;
@@ -95,7 +99,7 @@ export class DatasetSources {
     return new Listing(this.#http, "/v1/dataset-sources");
   }
 
-  create(source: Record<string, unknown>): Promise<DatasetSource> {
+  create(source: NewDatasetSource): Promise<DatasetSource> {
     return this.#http.json("POST", "/v1/dataset-sources", { json: source });
   }
 

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { waitUntil } from "cloudflare:workers";
 import { SandbarError, type Scope } from "@sandbar/shared";
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
@@ -12,7 +13,7 @@ import type { AppEnv } from "./app-env.ts";
 import { hasCookie, sessionInCookie } from "./console/cookie.ts";
 import { requireOwnPage } from "./console/own-origin.ts";
 import { findKeyOfConsoleSession } from "./db/console.ts";
-import { findKeyByDigest, findKeyById, KEY_PREFIX, type KeyRow } from "./db/keys.ts";
+import { findKeyByDigest, findKeyById, KEY_PREFIX, type KeyRow, mustNoteUse, noteUse } from "./db/keys.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
 import { sha256Hex } from "./tokens.ts";
 
@@ -122,10 +123,18 @@ async function lookUp(d1: D1Database, name: string): Promise<KeyRow | null> {
   if (unknown.get(name)) return null;
   const before = revocations;
   const row = await find(d1, name);
+  if (row && mustNoteUse(row, Date.now())) noteUseLater(d1, row);
   if (before !== revocations) return row;
   if (row) known.set(name, row, isBrowser(name) ? BROWSER_KNOWN_MS : KNOWN_MS);
   else unknown.set(name, true, UNKNOWN_MS);
   return row;
+}
+
+/** Nobody waits for it: the answer does not, and a database that refuses it harms nothing. */
+function noteUseLater(d1: D1Database, row: KeyRow): void {
+  waitUntil(
+    noteUse(d1, row, Date.now()).catch((error) => console.error("could not note a key's use", error)),
+  );
 }
 
 function find(d1: D1Database, name: string): Promise<KeyRow | null> {

@@ -29,5 +29,7 @@ export const ApiKeySchema = z.object({
   scopes: z.array(ScopeSchema),
   created_at: z.string(),
   expires_at: z.string().nullable(),
+  /** Within some minutes; null when it never was. */
+  last_used_at: z.string().nullable(),
 });
 export type ApiKey = z.infer<typeof ApiKeySchema>;

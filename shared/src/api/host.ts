@@ -19,6 +19,8 @@ export const HostSchema = z.object({
   status: HostStatusSchema,
   cordoned: z.boolean(),
   sessions: z.number().int(),
+  /** Of its capacity's memory, what its sessions may use. */
+  memory_reserved_mb: z.number().int(),
   capacity: CapacitySchema.nullable(),
   version: z.string().nullable(),
   epoch: z.number().int(),

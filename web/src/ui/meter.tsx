@@ -5,11 +5,14 @@ export function Meter({
   value,
   max,
   label,
+  calm = false,
   className,
 }: {
   value: number;
   max: number;
   label: string;
+  /** Full is good: progress. */
+  calm?: boolean;
   className?: string;
 }) {
   const share = max > 0 ? Math.min(1, value / max) : 0;
@@ -25,7 +28,7 @@ export function Meter({
       <div
         className={clsx(
           "h-full rounded-full",
-          share > 0.9 ? "bg-danger" : share > 0.75 ? "bg-warn" : "bg-accent",
+          calm || share <= 0.75 ? "bg-accent" : share > 0.9 ? "bg-danger" : "bg-warn",
         )}
         style={{ width: `${share * 100}%` }}
       />

@@ -1,4 +1,4 @@
-/** @module The answer to `GET /artifacts/:id?token=`: range, revalidation, and headers that let nothing run. */
+/** @module The bytes of an artifact, for `/artifacts/:id?token=` and `/v1/artifacts/:id/content`: range, revalidation, and headers that let nothing run. */
 import { SandbarError } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
@@ -8,12 +8,17 @@ import { contentDisposition, SAFE_HEADERS, servedType } from "./headers.ts";
 import { openedBy } from "./links.ts";
 import { parseRange } from "./range.ts";
 
+/** For whoever has the link. */
 export async function download(c: Context<AppEnv>, id: string): Promise<Response> {
+  const token = new URL(c.req.url).searchParams.get("token") ?? "";
+  const tenant = await openedBy(c.env, id, token);
+  if (tenant === null) throw new SandbarError("LINK_INVALID");
+  return content(c, tenant, id);
+}
+
+export async function content(c: Context<AppEnv>, tenant: string, id: string): Promise<Response> {
   const { env } = c;
   const request = c.req.raw;
-  const token = new URL(request.url).searchParams.get("token") ?? "";
-  const tenant = await openedBy(env, id, token);
-  if (tenant === null) throw new SandbarError("LINK_INVALID");
   const artifact = await findArtifact(env.DB, tenant, id);
   const blob = artifact && (await findBlob(env, tenant, artifact.sha256));
   if (!artifact) throw new SandbarError("NOT_FOUND", "The artifact was deleted or has expired");

@@ -2,7 +2,7 @@
 import type { Env } from "../env.ts";
 
 const MB = 1024 * 1024;
-const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+export const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export interface ArtifactLimits {
   /** Of one file. */

@@ -1,6 +1,6 @@
 /** @module API keys in D1. */
 import { type ApiKey, newId, type Scope } from "@sandbar/shared";
-import { and, desc, eq, isNotNull, lt } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, lt, lte, or } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { newSecret, sha256Hex } from "../tokens.ts";
 import { apiKeys } from "./schema.ts";
@@ -28,6 +28,7 @@ async function mintKey(wanted: NewKey): Promise<{ row: KeyRow; secret: string }>
     scopes: wanted.scopes,
     created_at: new Date().toISOString(),
     expires_at: wanted.expires_at ? new Date(wanted.expires_at).toISOString() : null,
+    last_used_at: null,
   };
   return { row, secret };
 }
@@ -62,6 +63,25 @@ export async function listKeys(d1: D1Database, before: string | null, limit: num
 export async function deleteKey(d1: D1Database, id: string): Promise<boolean> {
   const deleted = await drizzle(d1).delete(apiKeys).where(eq(apiKeys.id, id)).returning({ id: apiKeys.id });
   return deleted.length > 0;
+}
+
+/** Written when the last time is this old, so that a key that is used all the time costs a write in a while. */
+const USE_NOTED_MS = 5 * 60_000;
+
+export const mustNoteUse = ({ last_used_at }: KeyRow, now: number) =>
+  last_used_at === null || now - Date.parse(last_used_at) >= USE_NOTED_MS;
+
+export async function noteUse(d1: D1Database, { id }: KeyRow, now: number): Promise<void> {
+  const noted = new Date(now).toISOString();
+  // Other isolates see the same old time; the first one writes.
+  const old = or(
+    isNull(apiKeys.last_used_at),
+    lte(apiKeys.last_used_at, new Date(now - USE_NOTED_MS).toISOString()),
+  );
+  await drizzle(d1)
+    .update(apiKeys)
+    .set({ last_used_at: noted })
+    .where(and(eq(apiKeys.id, id), old));
 }
 
 export async function pruneKeys(d1: D1Database, expiredBefore: string): Promise<void> {

@@ -11,6 +11,7 @@ export const apiKeys = sqliteTable("api_keys", {
   scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
   created_at: text().notNull(),
   expires_at: text(),
+  last_used_at: text(),
 });
 
 /** A copy for lists and usage, written when a session changes; the SessionObject is the truth. */

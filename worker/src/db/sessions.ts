@@ -84,6 +84,7 @@ export async function usageOf(d1: D1Database, tenant: string) {
   const [row] = await drizzle(d1)
     .select({
       sessions: count(),
+      live: sum(sql`${sessions.status} NOT IN ('stopped', 'lost', 'failed')`).mapWith(Number),
       executions: sum(sessions.executions).mapWith(Number),
       milliseconds: sum(sessions.execution_ms).mapWith(Number),
       bytes: sum(sessions.output_bytes).mapWith(Number),
@@ -93,6 +94,7 @@ export async function usageOf(d1: D1Database, tenant: string) {
   return {
     tenant,
     sessions: row?.sessions ?? 0,
+    live_sessions: row?.live ?? 0,
     executions: row?.executions ?? 0,
     seconds: (row?.milliseconds ?? 0) / 1000,
     bytes: row?.bytes ?? 0,

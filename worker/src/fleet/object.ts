@@ -242,6 +242,7 @@ function toHost(row: HostRow): Host {
     status: row.status,
     cordoned: row.cordoned === 1,
     sessions: row.sessions,
+    memory_reserved_mb: row.reserved_mb,
     capacity: parseCapacity(row),
     version: row.version,
     epoch: row.epoch,

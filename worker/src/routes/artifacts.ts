@@ -5,7 +5,7 @@ import type { Context } from "hono";
 import { unwrap } from "../answer.ts";
 import type { AppEnv } from "../app-env.ts";
 import { deleteArtifacts } from "../artifacts/blob-store.ts";
-import { download } from "../artifacts/download.ts";
+import { content, download } from "../artifacts/download.ts";
 import { LINK_DEFAULT_S, type LinkTo, linkTo, withLinks } from "../artifacts/links.ts";
 import { LINK_MAX_S } from "../artifacts/signing-keys.ts";
 import { descriptor, findArtifact, listArtifacts } from "../db/artifacts.ts";
@@ -14,6 +14,8 @@ import { callersSession } from "./request.ts";
 
 const ArtifactParams = z.object({ id: z.string() });
 const ArtifactId = idSchema("art");
+
+const Bytes = { "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) } };
 
 const Filter = z.object({
   name: z.string().max(4096).optional(),
@@ -120,6 +122,28 @@ export function artifactRoutes(app: App): void {
       return c.json(await linkTo(c.env, linkBase(c), artifact, expires_in_s), 200, {
         "Cache-Control": "no-store",
       });
+    },
+  );
+
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: "/v1/artifacts/{id}/content",
+      tags: ["artifacts"],
+      summary: "Get an artifact's bytes",
+      description:
+        "From this origin, also where links lead to R2; with `Range`. It is always a download, with a policy that lets nothing in it run.",
+      security: secured,
+      request: { params: ArtifactParams },
+      responses: {
+        200: { content: Bytes, description: "The bytes" },
+        206: { content: Bytes, description: "The range of them" },
+        ...refused,
+      },
+    }),
+    async (c) => {
+      const id = artifactId(c.req.valid("param").id);
+      return content(c, c.get("caller").tenant, id) as never;
     },
   );
 

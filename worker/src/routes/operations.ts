@@ -1,8 +1,10 @@
 /** @module `/healthz`, `/metrics`, `/v1/usage`. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { SandbarError, TenantSchema } from "@sandbar/shared";
+import { artifactLimits, NO_LIMIT } from "../artifacts/settings.ts";
 import { storedBy } from "../db/artifacts.ts";
 import { usageOf } from "../db/sessions.ts";
+import { maxSessionsPerTenant } from "../env.ts";
 import { type App, json, refused, secured } from "../openapi.ts";
 import { fleetObject } from "../rpc.ts";
 
@@ -12,7 +14,15 @@ const UsageSchema = z.object({
   executions: z.number().int(),
   seconds: z.number(),
   bytes: z.number().int(),
+  /** Of the sessions, those that live. */
+  live_sessions: z.number().int(),
   artifacts: z.object({ count: z.number().int(), bytes: z.number().int() }),
+  /** What the tenant may have at once; null: no limit. */
+  limits: z.object({
+    live_sessions: z.number().int().nullable(),
+    artifact_count: z.number().int().nullable(),
+    artifact_bytes: z.number().int().nullable(),
+  }),
 });
 
 export function operationRoutes(app: App): void {
@@ -46,7 +56,13 @@ export function operationRoutes(app: App): void {
         throw new SandbarError("FORBIDDEN", "Another tenant's usage needs a key with the scope operator");
       const whose = tenant ?? caller.tenant;
       const [usage, artifacts] = await Promise.all([usageOf(c.env.DB, whose), storedBy(c.env.DB, whose)]);
-      return c.json({ ...usage, artifacts }, 200);
+      const { tenantCount, tenantBytes } = artifactLimits(c.env);
+      const limits = {
+        live_sessions: maxSessionsPerTenant(c.env) || null,
+        artifact_count: limitOrNull(tenantCount),
+        artifact_bytes: limitOrNull(tenantBytes),
+      };
+      return c.json({ ...usage, artifacts, limits }, 200);
     },
   );
 
@@ -95,6 +111,8 @@ export function operationRoutes(app: App): void {
     },
   );
 }
+
+const limitOrNull = (limit: number) => (limit === NO_LIMIT ? null : limit);
 
 function metric(
   name: string,

@@ -55,6 +55,13 @@ class AsyncArtifacts:
         check_sha256(hashlib.sha256(response.content).hexdigest(), known.sha256, known.name)
         return response.content
 
+    async def read_range(self, artifact: ArtifactRef, start: int, end: int) -> bytes:
+        """The bytes from ``start`` up to, and without, ``end``: for a look into large ones."""
+        headers = {"accept": "*/*", "range": f"bytes={start}-{end - 1}"}
+        path = f"/v1/artifacts/{_id(artifact)}/content"
+        response = await self._http.send("GET", path, headers=headers, timeout_s=120.0)
+        return response.content
+
     async def save(self, artifact: ArtifactRef, local: Optional[LocalPath] = None) -> Path:
         """Downloads to a file (or into a folder). A cut download goes on where it stopped."""
         known = await self._known(artifact)

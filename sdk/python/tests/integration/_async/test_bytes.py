@@ -82,6 +82,7 @@ async def test_artifacts(client, session, needs, tmp_path):
     assert artifact.id in [item.id for item in await session.artifacts.list()]
     assert (await client.artifacts.get(artifact.id)).sha256 == artifact.sha256
     assert await client.artifacts.read(artifact) == b"kept"
+    assert await client.artifacts.read_range(artifact, 1, 3) == b"ep"
     assert (await session.artifacts.save(artifact.id, tmp_path)).read_bytes() == b"kept"
     link = await session.artifacts.link(artifact, expires_in_s=60)
     assert httpx.get(link.url, follow_redirects=True).content == b"kept"

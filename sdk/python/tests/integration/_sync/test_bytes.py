@@ -83,6 +83,7 @@ def test_artifacts(client, session, needs, tmp_path):
     assert artifact.id in [item.id for item in session.artifacts.list()]
     assert (client.artifacts.get(artifact.id)).sha256 == artifact.sha256
     assert client.artifacts.read(artifact) == b"kept"
+    assert client.artifacts.read_range(artifact, 1, 3) == b"ep"
     assert (session.artifacts.save(artifact.id, tmp_path)).read_bytes() == b"kept"
     link = session.artifacts.link(artifact, expires_in_s=60)
     assert httpx.get(link.url, follow_redirects=True).content == b"kept"

@@ -1,0 +1,114 @@
+import type { Host } from "@sandbar/sdk";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { sandbar } from "../../api/client.ts";
+import { keys } from "../../api/keys.ts";
+import { useMe } from "../../api/me.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { formatBytes } from "../../ui/bytes.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { StateDot } from "../../ui/state-dot.tsx";
+import { Time } from "../../ui/time.tsx";
+import type { Drain } from "./use-drains.ts";
+
+const MB = 1024 * 1024;
+
+/** Everything that is known of a host. */
+export function HostDialog({
+  host,
+  drain,
+  onClose,
+}: {
+  host: Host | null;
+  drain: Drain | null;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog open={host !== null} onOpenChange={(next) => !next && onClose()} title={host?.name ?? "Host"}>
+      {host && (
+        <>
+          <dl className="grid grid-cols-[8rem_1fr] gap-x-4 gap-y-1.5 [&_dt]:text-faint">
+            <Row name="Id">
+              <code className="text-xs break-all">{host.id}</code>
+              <CopyButton text={host.id} label="Copy the id" className="-my-1" />
+            </Row>
+            <Row name="Status">
+              <StateDot state={host.status} />
+              {host.cordoned && <Badge tone="warn">cordoned</Badge>}
+              {drain && <span className="text-warn">{drain.left} sessions left to drain</span>}
+            </Row>
+            <Row name="Sessions">
+              {host.sessions} of {host.capacity?.max_sessions ?? "–"}
+            </Row>
+            <Row name="Memory reserved">
+              {formatBytes(host.memory_reserved_mb * MB)} of{" "}
+              {host.capacity ? formatBytes(host.capacity.memory_mb * MB) : "–"}
+            </Row>
+            <Row name="CPUs">{host.capacity?.cpus ?? "–"}</Row>
+            <Row name="Runtimes">{host.capacity?.runtimes.join(", ") || "–"}</Row>
+            <Row name="Version">
+              <code className="text-xs">{host.version ?? "–"}</code>
+            </Row>
+            <Row name="Heartbeat">
+              <Time at={host.last_seen_at} />
+            </Row>
+            <Row name="Joined">
+              <Time at={host.joined_at} />
+            </Row>
+            <Row name="Connections">{host.epoch} since it joined</Row>
+          </dl>
+          {host.sessions > 0 && <SessionsOn host={host} />}
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+function Row({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd className="flex min-w-0 flex-wrap items-center gap-2">{children}</dd>
+    </>
+  );
+}
+
+/** Those of one's own tenant; of others only their number is told. */
+function SessionsOn({ host }: { host: Host }) {
+  const me = useMe();
+  const runsCode = me.scopes.includes("agent");
+  const { data } = useQuery({
+    queryKey: [...keys.host(host.id), "sessions"],
+    queryFn: () => sandbar.sessions({ status: "ready" }).all(),
+    enabled: runsCode,
+  });
+  const own = (data ?? []).filter(({ host_id }) => host_id === host.id);
+  const others = host.sessions - own.length;
+  return (
+    <section className="mt-5">
+      <h3 className="mb-1.5 font-semibold">Sessions</h3>
+      <ul className="divide-y rounded-lg border">
+        {own.slice(0, 50).map((session) => (
+          <li key={session.id} className="flex items-center gap-3 px-3 py-1.5">
+            <Link
+              to="/sessions/$id"
+              params={{ id: session.id }}
+              className="min-w-0 flex-1 truncate text-accent hover:underline"
+            >
+              {session.key}
+            </Link>
+            <StateDot state={session.status} className="text-muted" />
+          </li>
+        ))}
+        {others > 0 && (
+          <li className="px-3 py-1.5 text-muted">
+            {own.length > 0 ? `${others} more` : `${others}`} that{" "}
+            {runsCode ? "your tenant does not have, or that are busy" : "your key cannot see"}
+          </li>
+        )}
+      </ul>
+    </section>
+  );
+}
