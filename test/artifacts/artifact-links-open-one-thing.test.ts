@@ -49,6 +49,19 @@ it("serves the bytes with their hash, size and name", async () => {
   });
 });
 
+it("gives the bytes to a key of the tenant, whole or in part, and to nobody else", async () => {
+  const content = `${stack.url}/v1/artifacts/${page.id}/content`;
+  const key = { authorization: `Bearer ${stack.key}` };
+  const part = await get(content, { ...key, range: "bytes=1-6" });
+  expect([part.status, await part.text()]).toEqual([206, "script"]);
+  // A cookie would count here, so nothing of it may run on this origin.
+  expect(part.headers.get("content-security-policy")).toContain("sandbox");
+  expect(part.headers.get("content-disposition")).toContain("attachment");
+  const stranger = await stack.clientOf("stranger");
+  expect((await stranger.call("GET", `/v1/artifacts/${page.id}/content`)).status).toBe(404);
+  expect((await get(content)).status).toBe(401);
+});
+
 it("answers HEAD with the same headers and no body", async () => {
   const answer = await get(text.url, {}, "HEAD");
   expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([200, "10", ""]);

@@ -13,6 +13,29 @@ beforeEach(async () => {
 const PAST = "2020-01-01T00:00:00Z";
 const withoutRequestId = ({ request_id: _, ...rest }: Problem) => rest;
 
+describe("a key's last use", () => {
+  const lastUse = async (id: string) =>
+    (await bindings.DB.prepare("SELECT last_used_at FROM api_keys WHERE id = ?")
+      .bind(id)
+      .first<string>("last_used_at"))!;
+
+  it("is noted when it is first used, and then once in several minutes", async () => {
+    const { id, secret } = await createKey(bindings.DB, { name: "used", tenant: "used", scopes: ["agent"] });
+    expect(await lastUse(id)).toBe(null);
+    const call = () => new Client(secret).call("GET", "/v1/me");
+    await call();
+    await expect.poll(() => lastUse(id)).not.toBe(null);
+    const noted = await lastUse(id);
+    forgetKeys();
+    await call();
+    expect(await lastUse(id)).toBe(noted);
+    await bindings.DB.prepare("UPDATE api_keys SET last_used_at = ? WHERE id = ?").bind(PAST, id).run();
+    forgetKeys();
+    await call();
+    await expect.poll(() => lastUse(id)).not.toBe(PAST);
+  });
+});
+
 describe("tenants", () => {
   it("see each other's sessions exactly as missing ones, whatever they ask", async () => {
     const alice = await Client.of("alice");

@@ -143,7 +143,9 @@ function MadeByCode({
       {asText ? (
         <Text text={text} shown={1} size={1} />
       ) : (
-        <SandboxedFrame html={text} title={name} className="min-h-0 flex-1" />
+        <div className="flex min-h-0 flex-1 p-3">
+          <SandboxedFrame html={text} title={name} className="h-full" />
+        </div>
       )}
       <p className="flex shrink-0 items-center justify-between gap-3 border-t px-3 py-1.5 text-xs text-muted">
         <span>Shown apart, without network: what it would load from elsewhere is missing.</span>

@@ -1,4 +1,4 @@
-import type { Scope } from "@sandbar/sdk";
+import type { Scope } from "@sandbar/shared";
 import { Lock } from "lucide-react";
 import { useMe } from "../api/me.ts";
 import { EmptyState } from "../ui/empty-state.tsx";

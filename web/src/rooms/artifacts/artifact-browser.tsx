@@ -230,7 +230,7 @@ export function ArtifactBrowser({
               placeholder="Search by name, session or hash"
               value={search}
               onChange={(event) => setSearch(event.target.value)}
-              className="w-72 max-w-full"
+              className="w-full sm:w-72"
             />
             <Select label="Type" value={type} onChange={setType} options={ARTIFACT_TYPES} />
             {filtered && (
@@ -241,7 +241,7 @@ export function ArtifactBrowser({
             )}
           </>
         )}
-        <div className="ml-auto">{quota}</div>
+        <div className="sm:ml-auto">{quota}</div>
       </div>
       <div ref={body} className="flex min-h-0 flex-1 gap-3">
         {(beside || !panel) && (

@@ -51,7 +51,7 @@ export function HostDialog({
             <Row name="Version">
               <code className="text-xs">{host.version ?? "–"}</code>
             </Row>
-            <Row name="Heartbeat">
+            <Row name="Last seen">
               <Time at={host.last_seen_at} />
             </Row>
             <Row name="Joined">

@@ -54,7 +54,7 @@ function HostList() {
     {
       id: "name",
       header: "Host",
-      width: "minmax(8rem, 2fr)",
+      width: "minmax(5rem, 2fr)",
       cell: (host) => (
         <span className="flex min-w-0 items-center gap-2">
           <span className="min-w-0 truncate font-medium" title={host.id}>
@@ -67,13 +67,13 @@ function HostList() {
     {
       id: "status",
       header: "Status",
-      width: "6.5rem",
+      width: "6rem",
       cell: (host) => <StateDot state={host.status} />,
     },
     {
       id: "sessions",
       header: "Sessions",
-      width: "minmax(5rem, 8rem)",
+      width: "minmax(4rem, 8rem)",
       cell: (host) => (
         <Share
           used={host.sessions}
@@ -115,7 +115,7 @@ function HostList() {
     },
     {
       id: "seen",
-      header: "Heartbeat",
+      header: "Last seen",
       width: "5.5rem",
       from: "sm",
       cell: (host) => <Time at={host.last_seen_at} />,

@@ -2,8 +2,8 @@
 export function joinCommand(origin: string, token: string): string {
   const node = "node cli/setup/toolchain.mjs exec node";
   return [
-    `${node} agent-host/setup/images.ts python node r`,
-    `${node} agent-host/src/main.ts join ${origin} ${token}`,
+    `${node} \\\n  agent-host/setup/images.ts python node r`,
+    `${node} agent-host/src/main.ts \\\n  join ${origin} ${token}`,
     `${node} agent-host/src/main.ts run`,
-  ].join(" && \\\n");
+  ].join(" &&\n");
 }

@@ -1,4 +1,5 @@
-import type { ApiKey, Scope } from "@sandbar/sdk";
+import type { ApiKey } from "@sandbar/sdk";
+import type { Scope } from "@sandbar/shared";
 import { type FormEvent, useState } from "react";
 import { sandbar } from "../../api/client.ts";
 import { useMe } from "../../api/me.ts";
@@ -14,11 +15,7 @@ import { Select } from "../../ui/select.tsx";
 
 const SCOPES: readonly { value: Scope; hint: string }[] = [
   { value: "agent", hint: "Sessions, code, files, artifacts of its tenant" },
-  {
-    value: "operator",
-    label: "operator",
-    hint: "Hosts, dataset sources, usage of all tenants; runs no code",
-  },
+  { value: "operator", hint: "Hosts, dataset sources, usage of all tenants; runs no code" },
   { value: "admin", hint: "Everything, and keys" },
 ];
 
