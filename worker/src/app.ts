@@ -31,6 +31,7 @@ import { operationRoutes } from "./routes/operations.ts";
 import { portRoutes } from "./routes/ports.ts";
 import { previewRoutes } from "./routes/previews.ts";
 import { processRoutes } from "./routes/processes.ts";
+import { usualHeaders } from "./routes/request.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { settingsRoutes } from "./routes/settings.ts";
 import { terminalRoutes } from "./routes/terminal.ts";
@@ -51,8 +52,7 @@ export function createApp(): App {
     const requestId = given && REQUEST_ID.test(given) ? given : newId("req");
     c.set("requestId", requestId);
     // Set before the answer is made they cost nothing; afterwards each one makes a new Response.
-    c.header("X-Request-Id", requestId);
-    c.header("X-Content-Type-Options", "nosniff");
+    for (const [name, value] of Object.entries(usualHeaders(requestId))) c.header(name, value);
     // Links and origins are made of it, some after the work is done.
     if (!URL.canParse(c.req.url))
       throw new SandbarError("VALIDATION_FAILED", "The Host header names no host");
@@ -61,8 +61,7 @@ export function createApp(): App {
     if (c.res.status >= 400) await drain(c.req.raw.body, Number(c.req.header("Content-Length")));
     // A handler's own Response lacks them, and a WebSocket's answer has no headers that could be changed.
     if (c.res.status === 101 || c.res.headers.has("X-Request-Id")) return;
-    c.header("X-Request-Id", requestId);
-    c.header("X-Content-Type-Options", "nosniff");
+    for (const [name, value] of Object.entries(usualHeaders(requestId))) c.header(name, value);
   });
   app.use("/v1/*", authenticated);
   for (const path of ["/v1/sessions/*", "/v1/artifacts/*", "/v1/volumes/*", "/v1/metrics/*"])

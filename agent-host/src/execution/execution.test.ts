@@ -66,6 +66,26 @@ describe("an outcome whose events are wanted again", () => {
     rmSync(home, { recursive: true, force: true });
   });
 
+  it("is in the journal before the guest may forget it", () => {
+    const outcomes = () => {
+      const other = new Journal(home);
+      const rows = other.executions().map((row) => row.outcome?.status ?? null);
+      other.close();
+      return rows;
+    };
+    const run = execution.row.command;
+    journal.accept(1, () => journal.addExecution(1, "ses_1", run));
+    journal.executionDone("exe_1", execution.row.outcome!);
+    toGuest.length = 0;
+    execution.onAck(3, true);
+    // A daemon that died now would find no outcome here, and hear it from the guest.
+    expect(outcomes()).toEqual([null]);
+    expect(toGuest).toEqual([]);
+    journal.accept(2, () => expect(toGuest).toEqual([]));
+    expect(toGuest).toEqual([{ type: "ack", execution: "exe_1", seq: 4, final: true }]);
+    expect(outcomes()).toEqual([]);
+  });
+
   it("is on its way until it is acknowledged, wanted again, or the link is cut", () => {
     const sent = onItsWay;
     expect(sent).toBeGreaterThan(100);

@@ -285,10 +285,14 @@ export class Execution {
     if (final) {
       this.#disarm();
       this.#batch.clear();
-      this.#host.journal.executionAcked(this.id);
       // The guest numbers its `done` too.
       seq = Math.max(seq, this.#received ?? 0, (this.row.outcome?.last_seq ?? 0) + 1);
-    }
+      // Only then: a daemon that finds no outcome in its journal asks the guest for it.
+      this.#host.journal.executionAcked(this.id, () => this.#ackToGuest(seq, true));
+    } else this.#ackToGuest(seq, false);
+  }
+
+  #ackToGuest(seq: number, final: boolean): void {
     this.#host.toGuest({ type: "ack", execution: this.id, seq, final });
   }
 
@@ -371,7 +375,7 @@ export class Execution {
     if (!this.row.outcome) {
       const outcome = this.#judged ?? outcomeOfDone(done, this.#ending());
       if (done.artifacts.length > 0) this.#ingesting ??= this.#ingest(outcome, done);
-      else this.#settle(outcome);
+      else this.#settle(outcome, true);
     }
     if (this.#host.linked && (this.#forwarded ?? done.seq - 1) === done.seq - 1) {
       if (this.row.outcome || !this.#ingesting) this.#batch.flush(this.row.outcome);
@@ -418,11 +422,13 @@ export class Execution {
     if (this.#host.linked) this.#batch.flush(outcome);
   }
 
-  #settle(outcome: Outcome): void {
+  /** `kept`: the guest has it too, until it is acknowledged. */
+  #settle(outcome: Outcome, kept = false): void {
     this.#disarm();
     this.row.outcome = outcome;
     this.row.state = "finished";
-    this.#host.journal.executionFinished(this.id, outcome);
+    if (kept) this.#host.journal.executionDone(this.id, outcome);
+    else this.#host.journal.executionFinished(this.id, outcome);
     this.#host.onFinished(this);
   }
 

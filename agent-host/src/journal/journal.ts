@@ -71,6 +71,8 @@ export interface ExecutionRow {
 /** How long a write may wait for another to ride with, when losing it costs nothing but a repetition. */
 const LATER_MS = 50;
 
+const ENDED = "UPDATE executions SET state = ?, outcome = ?, updated = ? WHERE id = ? AND state <> 'acked'";
+
 type Value = string | number | null;
 type Row = Record<string, Value>;
 
@@ -107,7 +109,7 @@ export class Journal {
   readonly #onBroken: (error: Error) => void;
   readonly #statements = new Map<string, StatementSync>();
   /** At most one waiting write per execution. */
-  readonly #later = new Map<string, { sql: string; values: Value[] }>();
+  readonly #later = new Map<string, { sql: string; values: Value[]; then: (() => void) | undefined }>();
   #laterTimer: NodeJS.Timeout | null = null;
 
   /** What cannot be written down cannot be promised: after `onBroken` nothing may go on as if it had been. */
@@ -121,14 +123,13 @@ export class Journal {
   }
 
   close(): void {
-    this.#flushLater();
+    this.flush();
     this.#db.close();
   }
 
   /** Runs `work` and moves the command counter in one transaction: a command is never half accepted. */
   accept(n: number, work: () => void): void {
     this.#transaction(() => {
-      this.#writeLater();
       work();
       this.#run(
         "INSERT INTO meta VALUES ('last_n', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -246,7 +247,7 @@ export class Journal {
   executionStarted(id: string, startedAt: number, deadline: number): void {
     const sql =
       "UPDATE executions SET state = 'started', started_at = ?, deadline = ? WHERE id = ? AND state = 'accepted'";
-    this.#writeSoon(id, sql, startedAt, deadline, id);
+    this.#writeSoon(id, sql, [startedAt, deadline, id]);
   }
 
   executionAsked(id: string, asked: Asked, killed: boolean): void {
@@ -268,16 +269,21 @@ export class Journal {
     this.#executionEnded(id, "finished", outcome);
   }
 
-  /** Written a little later: until then the outcome would only be reported once more. */
-  executionAcked(id: string): void {
+  /** Written a little later: until it is `acked` the guest knows how it ended, and would say so again. */
+  executionDone(id: string, outcome: Outcome): void {
+    this.#writeSoon(id, ENDED, ["finished", JSON.stringify(outcome), Date.now(), id]);
+  }
+
+  /** Written a little later: until then the outcome would only be reported once more. Nobody may forget it before `then`. */
+  executionAcked(id: string, then?: () => void): void {
     const sql =
       "UPDATE executions SET state = 'acked', command = '', outcome = NULL, updated = ? WHERE id = ?";
-    this.#writeSoon(id, sql, Date.now(), id);
+    this.#writeSoon(id, sql, [Date.now(), id], then);
   }
 
   /** Everything the control plane does not have in full yet, oldest first. */
   executions(): ExecutionRow[] {
-    this.#flushLater();
+    this.flush();
     return this.#all("SELECT * FROM executions WHERE state <> 'acked' ORDER BY n").map((row) => ({
       ...(row as unknown as ExecutionRow),
       command: JSON.parse(row.command as string),
@@ -304,7 +310,7 @@ export class Journal {
   }
 
   prune(): void {
-    this.#flushLater();
+    this.flush();
     this.#run(
       `DELETE FROM executions WHERE state = 'acked' AND n <=
         (SELECT n FROM executions WHERE state = 'acked' ORDER BY n DESC LIMIT 1 OFFSET ?)`,
@@ -317,41 +323,38 @@ export class Journal {
 
   #executionEnded(id: string, state: ExecutionRow["state"], outcome: Outcome): void {
     this.#later.delete(id);
-    this.#run(
-      "UPDATE executions SET state = ?, outcome = ?, updated = ? WHERE id = ? AND state <> 'acked'",
-      state,
-      JSON.stringify(outcome),
-      Date.now(),
-      id,
-    );
+    this.#run(ENDED, state, JSON.stringify(outcome), Date.now(), id);
   }
 
-  #writeSoon(id: string, sql: string, ...values: Value[]): void {
-    this.#later.set(id, { sql, values });
-    this.#laterTimer ??= setTimeout(() => this.#flushLater(), LATER_MS);
+  #writeSoon(id: string, sql: string, values: Value[], then?: () => void): void {
+    this.#later.set(id, { sql, values, then });
+    this.#laterTimer ??= setTimeout(() => {
+      this.#laterTimer = null;
+      this.flush();
+    }, LATER_MS);
   }
 
-  #flushLater(): void {
-    if (this.#later.size) this.#transaction(() => this.#writeLater());
+  /** Writes what waits. */
+  flush(): void {
+    if (this.#later.size) this.#transaction(() => {});
   }
 
-  #writeLater(): void {
-    if (this.#laterTimer) clearTimeout(this.#laterTimer);
-    this.#laterTimer = null;
-    for (const { sql, values } of this.#later.values()) this.#run(sql, ...values);
-    this.#later.clear();
-  }
-
+  /** With what waits to be written, since that is nearly for nothing here. */
   #transaction(work: () => void): void {
+    const later = [...this.#later];
+    this.#later.clear();
     this.#run("BEGIN IMMEDIATE");
     try {
+      for (const [, { sql, values }] of later) this.#run(sql, ...values);
       work();
       this.#run("COMMIT");
     } catch (error) {
       // A full disk has rolled it back already.
       if (this.#db.isTransaction) this.#run("ROLLBACK");
+      for (const [id, write] of later) if (!this.#later.has(id)) this.#later.set(id, write);
       throw error;
     }
+    for (const [, { then }] of later) then?.();
   }
 
   #statement(sql: string): StatementSync {

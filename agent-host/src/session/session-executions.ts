@@ -55,7 +55,8 @@ export class SessionExecutions {
     for (const { context } of hello.contexts) this.#contexts.add(context);
     const known = new Map(hello.executions.map((e) => [e.execution, e]));
     for (const execution of this.#executions.values()) execution.onGuest(known.get(execution.id));
-    // Acknowledged while the guest was away: it may forget them now.
+    // Acknowledged while the guest was away: it may forget them now, since the journal says so.
+    this.#host.journal.flush();
     for (const { execution, last_seq } of known.values())
       if (!this.#executions.has(execution))
         this.#host.toGuest({ type: "ack", execution, seq: last_seq, final: true });

@@ -281,13 +281,17 @@ export class HostObject extends DurableObject<Env> {
   /** Whether it was put on the socket, which it is not when it waits already. */
   #command(session: string, { command, ...envelope }: Envelope): boolean {
     const row = this.#outbox.put(session, { command, ...envelope }, this.#socket !== null);
-    if (!row || !this.#socket) return false;
-    attach(this.#socket, { ...linkedOf(this.#socket)!, n: row.n });
-    this.#send({ t: "command", n: row.n, session, command });
-    // The daemon ignores a run that it has had, and what it said of it may have been lost with an answer.
-    if (envelope.again && command.type === "run")
+    if (!this.#socket) return false;
+    if (row) {
+      attach(this.#socket, { ...linkedOf(this.#socket)!, n: row.n });
+      this.#send({ t: "command", n: row.n, session, command });
+    }
+    // The daemon ignores a run that it has had, and what it said of it may have been lost with an answer, or may be yet.
+    if (envelope.again && command.type === "run") {
+      this.#prompt.forget(command.execution);
       this.#send({ t: "resend", session, execution: command.execution, seq: 0 });
-    return true;
+    }
+    return row !== null;
   }
 
   async call<M extends HostMethod>(

@@ -34,6 +34,12 @@ export class PromptReports {
     return outcome !== null;
   }
 
+  /** Whoever waited has gone: the report must find another way. */
+  forget(execution: string): void {
+    this.#waiting.get(execution)?.settle(null);
+    this.#waiting.delete(execution);
+  }
+
   /** One timer for all of them: a timer for each cell would be felt. */
   #look(): void {
     const long = Date.now() - PATIENCE_MS;

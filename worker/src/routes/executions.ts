@@ -27,6 +27,7 @@ import {
   idempotencyKey,
   lastEventId,
   prefersAsync,
+  usualHeaders,
   wantsEvents,
 } from "./request.ts";
 import { SessionParams } from "./sessions.ts";
@@ -51,7 +52,9 @@ async function followed(c: Context<AppEnv>, session: ReturnType<typeof callersSe
 /** As it is stored; only artifacts have links to add. */
 async function finished(c: Context<AppEnv>, { json, artifacts }: StoredRecord) {
   if (artifacts > 0) return c.json(await linked(c, JSON.parse(json) as Execution), 200);
-  return c.body(json, 200, { "Content-Type": "application/json" }) as never;
+  return new Response(json, {
+    headers: { "Content-Type": "application/json", ...usualHeaders(c.get("requestId")) },
+  }) as never;
 }
 
 export function executionRoutes(app: App): void {
@@ -67,9 +70,10 @@ export function executionRoutes(app: App): void {
       security: secured,
       request: {
         params: SessionParams,
-        headers: z.object({ "idempotency-key": z.string().optional() }),
         body: body(CreateExecutionSchema),
       },
+      // Only described: a validator would read all headers of each request.
+      parameters: [{ in: "header", name: "idempotency-key", schema: { type: "string" } }],
       responses: {
         200: {
           description: "The execution after its end, or its events",

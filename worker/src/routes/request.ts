@@ -52,6 +52,12 @@ export function lastEventId(c: Context<AppEnv>): number {
   return Number(id);
 }
 
+/** Of every answer. */
+export const usualHeaders = (requestId: string) => ({
+  "X-Request-Id": requestId,
+  "X-Content-Type-Options": "nosniff",
+});
+
 export function eventStream(
   stream: ReadableStream<Uint8Array>,
   headers: Record<string, string> = {},
