@@ -106,6 +106,15 @@ Rich()`);
     );
     expect((await box.run("7")).results).toEqual([{ "text/plain": "7", "x/loud": "7!" }]);
     await box.run("del formatters['x/loud']");
+    await box.run(
+      "before = formatters['text/plain'].for_type(int, lambda n, printer, cycle: printer.text(f'no. {n}'))",
+    );
+    expect((await box.run("7")).results).toEqual([{ "text/plain": "no. 7" }]);
+    await box.run("_ = formatters['text/plain'].for_type(int, before)");
+    expect((await box.run("7")).results).toEqual([{ "text/plain": "7" }]);
+    const long = await box.run("10**5000");
+    expect([long.done.status, long.results]).toEqual(["ok", []]);
+    expect(long.stderr).toContain("Exceeds the limit (4300 digits)");
   });
 
   it("sends matplotlib figures as PNG at show() and at the end of a cell", async () => {

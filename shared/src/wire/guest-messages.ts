@@ -46,8 +46,8 @@ export const ArtifactEntrySchema = z.object({
 });
 export type ArtifactEntry = z.infer<typeof ArtifactEntrySchema>;
 
-export const GuestEventSchema = z.union([
-  KernelEventSchema,
+export const GuestEventSchema = z.discriminatedUnion("type", [
+  ...KernelEventSchema.options,
   z.object({
     type: z.literal("done"),
     seq,

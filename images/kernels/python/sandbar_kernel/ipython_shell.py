@@ -46,6 +46,9 @@ _SystemExit = SystemExit
 _KeyboardInterrupt = KeyboardInterrupt
 # Of these exact types; without a printer that somebody has registered they have a text form only.
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset))
+# IPython's pretty printer comes to the same text for these, on a long way.
+_ATOMS = frozenset((int, str))
+_repr = repr
 _LINE_STARTS = (",", ";", "/")
 _FRAMES = 1000
 """Of a traceback; beyond, those in the middle are left out."""
@@ -65,6 +68,13 @@ class _Printers:
             for table in (formatter.type_printers, formatter.singleton_printers, formatter.deferred_printers)
         ]
         self._count = sum(map(len, self._tables))
+        self._plain = plain = self._formatters["text/plain"]
+        self._atoms = {kind: plain.type_printers.get(kind) for kind in _ATOMS}
+        self._singletons = len(plain.singleton_printers)
+
+    def plain_as_new(self, kind: type) -> bool:
+        plain = self._plain
+        return plain.type_printers.get(kind) is self._atoms[kind] and len(plain.singleton_printers) == self._singletons
 
     def as_new(self) -> bool:
         return sum(map(len, self._tables)) == self._count and list(self._formatters.values()) == self._known
@@ -100,7 +110,14 @@ class _Hook(DisplayHook):
         return bool(history) and ";" in history[-1] and super().quiet()
 
     def compute_format_data(self, result):
-        if type(result) in _PLAIN and self.shell.sandbar_printers.as_new():
+        kind = type(result)
+        if kind in _PLAIN and self.shell.sandbar_printers.as_new():
+            if kind in _ATOMS and self.shell.sandbar_printers.plain_as_new(kind):
+                try:
+                    return {"text/plain": _repr(result)}, {}
+                except ValueError:
+                    # A number of too many digits: IPython says so in its own way.
+                    pass
             text = self.shell.display_formatter.formatters["text/plain"](result)
             return {} if text is None else {"text/plain": text}, {}
         return super().compute_format_data(result)
