@@ -71,6 +71,8 @@ export class Client {
 
 export interface SseMessage {
   readonly id: number;
+  /** The id as it came. */
+  readonly cursor: string;
   readonly event: string;
   readonly data: never;
 }
@@ -96,6 +98,7 @@ export async function readSse(
       if (!fields.has("event")) continue;
       messages.push({
         id: Number(fields.get("id")),
+        cursor: fields.get("id")!,
         event: fields.get("event")!,
         data: JSON.parse(fields.get("data")!) as never,
       });

@@ -18,6 +18,7 @@ import { contextRoutes } from "./routes/contexts.ts";
 import { datasetSourceRoutes } from "./routes/dataset-sources.ts";
 import { datasetRoutes } from "./routes/datasets.ts";
 import { docsRoutes } from "./routes/docs.ts";
+import { eventRoutes } from "./routes/events.ts";
 import { executionRoutes } from "./routes/executions.ts";
 import { exportRoutes } from "./routes/exports.ts";
 import { fileRoutes } from "./routes/files.ts";
@@ -35,6 +36,7 @@ import { usualHeaders } from "./routes/request.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { settingsRoutes } from "./routes/settings.ts";
 import { terminalRoutes } from "./routes/terminal.ts";
+import { usageRoutes } from "./routes/usage.ts";
 import { volumeRoutes } from "./routes/volumes.ts";
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -79,6 +81,8 @@ export function createApp(): App {
   app.use(async (c, next) => (hasJsonBody(c) ? jsonBody(c, next) : next()));
 
   operationRoutes(app);
+  eventRoutes(app);
+  usageRoutes(app);
   sessionRoutes(app);
   metricRoutes(app);
   executionRoutes(app);

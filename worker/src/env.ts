@@ -5,6 +5,7 @@ import type { FleetObject } from "./fleet/object.ts";
 import type { HostObject } from "./host/object.ts";
 import type { SessionObject } from "./session/object.ts";
 import type { SessionKeyObject } from "./session-key/object.ts";
+import type { TenantObject } from "./tenant/object.ts";
 import type { TransferObject } from "./transfer/object.ts";
 import type { TunnelObject } from "./tunnel/object.ts";
 
@@ -16,6 +17,7 @@ export interface Env {
   SESSION_KEYS: DurableObjectNamespace<SessionKeyObject>;
   HOSTS: DurableObjectNamespace<HostObject>;
   FLEET: DurableObjectNamespace<FleetObject>;
+  TENANTS: DurableObjectNamespace<TenantObject>;
   TRANSFERS: DurableObjectNamespace<TransferObject>;
   TUNNELS: DurableObjectNamespace<TunnelObject>;
   HEARTBEAT_MS?: string;

@@ -12,6 +12,7 @@ export { FleetObject } from "./fleet/object.ts";
 export { HostObject } from "./host/object.ts";
 export { SessionObject } from "./session/object.ts";
 export { SessionKeyObject } from "./session-key/object.ts";
+export { TenantObject } from "./tenant/object.ts";
 export { TransferObject } from "./transfer/object.ts";
 export { TunnelObject } from "./tunnel/object.ts";
 

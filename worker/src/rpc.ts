@@ -10,6 +10,7 @@ import type { FleetObject } from "./fleet/object.ts";
 import type { HostObject } from "./host/object.ts";
 import type { SessionObject } from "./session/object.ts";
 import type { SessionKeyObject } from "./session-key/object.ts";
+import type { TenantObject } from "./tenant/object.ts";
 
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 20;
@@ -73,3 +74,6 @@ export const sessionKeyObject = (env: Env, tenant: string, keyDigest: string) =>
 export const hostObject = (env: Env, host: string) => remote<HostObject>(() => env.HOSTS.getByName(host));
 
 export const fleetObject = (env: Env) => remote<FleetObject>(() => env.FLEET.getByName(FLEET_NAME));
+
+export const tenantObject = (env: Env, tenant: string) =>
+  remote<TenantObject>(() => env.TENANTS.getByName(tenant));

@@ -10,8 +10,8 @@ import { LanguageSchema, SessionSchema } from "./session.ts";
 export const EVENT_CODE_CHARS = 200;
 
 /** What code that failed by itself counts as; other endings have a code of the error table. */
-export const CODE_ERROR = "CODE_ERROR";
-export const ExecutionErrorCodeSchema = z.union([ErrorCodeSchema, z.literal(CODE_ERROR)]);
+export const EXECUTION_ERROR = "EXECUTION_ERROR";
+export const ExecutionErrorCodeSchema = z.union([ErrorCodeSchema, z.literal(EXECUTION_ERROR)]);
 
 export const ExecutionNewsSchema = z.object({
   session: z.string(),
@@ -31,6 +31,12 @@ export const ExecutionNewsSchema = z.object({
 });
 export type ExecutionNews = z.infer<typeof ExecutionNewsSchema>;
 
+export const HostNewsSchema = HostSchema.extend({
+  /** It is not in the list any more. */
+  removed: z.literal(true).optional(),
+});
+export type HostNews = z.infer<typeof HostNewsSchema>;
+
 /**
  * `hello` is the first of every connection: what was before it is in the lists. `reset`: events are missing here, read
  * the lists again. `host` is for callers with the scope operator.
@@ -40,7 +46,7 @@ export const TenantEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("session"), id: z.string(), data: SessionSchema }),
   z.object({ type: z.literal("execution"), id: z.string(), data: ExecutionNewsSchema }),
   z.object({ type: z.literal("artifact"), id: z.string(), data: ArtifactSchema }),
-  z.object({ type: z.literal("host"), id: z.string(), data: HostSchema }),
+  z.object({ type: z.literal("host"), id: z.string(), data: HostNewsSchema }),
   z.object({ type: z.literal("reset"), id: z.string(), data: z.object({}) }),
 ]);
 export type TenantEvent = z.infer<typeof TenantEventSchema>;

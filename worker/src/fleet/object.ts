@@ -6,6 +6,7 @@ import { type Env, maxSessionsPerTenant } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
 import { sha256Hex } from "../tokens.ts";
 import { ENROLLMENT_SCHEMA, Enrollments } from "./enrollments.ts";
+import { HostLog, type HostLogPage } from "./host-log.ts";
 import { type Candidate, place } from "./placement.ts";
 
 const SCHEMA = [
@@ -66,12 +67,19 @@ export class FleetObject extends DurableObject<Env> {
   readonly #enrollments: Enrollments;
   /** Sessions that are known to have their reservation. */
   readonly #claimed = new Set<string>();
+  readonly #log: HostLog;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     for (const statement of SCHEMA) this.#sql.exec(statement);
     this.#enrollments = new Enrollments(this.#sql);
+    this.#log = new HostLog(this.#sql, (id) => this.#rows(id).map(toHost));
+  }
+
+  /** Changes of hosts after a position, waited for a while; without a position only says where the log is. */
+  async hostEvents(after: number | null, waitMs: number): Promise<HostLogPage> {
+    return this.#log.after(after, waitMs);
   }
 
   async enroll(): Promise<{ token: string; expires_at: string }> {
@@ -93,6 +101,7 @@ export class FleetObject extends DurableObject<Env> {
         publicKey,
         Date.now(),
       );
+      this.#log.changed(redeemed.host);
     }
     return ok(redeemed.host);
   }
@@ -118,6 +127,7 @@ export class FleetObject extends DurableObject<Env> {
       host,
       news.epoch,
     );
+    this.#log.changed(host);
   }
 
   async hosts(): Promise<Host[]> {
@@ -131,11 +141,13 @@ export class FleetObject extends DurableObject<Env> {
 
   async cordon(id: string, cordoned: boolean): Promise<Answer<Host>> {
     this.#sql.exec("UPDATE hosts SET cordoned = ? WHERE id = ?", cordoned ? 1 : 0, id);
+    this.#log.changed(id);
     return this.host(id);
   }
 
   async remove(id: string): Promise<void> {
     this.#sql.exec("DELETE FROM hosts WHERE id = ?", id);
+    this.#log.changed(id);
   }
 
   async sessionsOn(host: string): Promise<{ session: string; tenant: string }[]> {
@@ -179,11 +191,16 @@ export class FleetObject extends DurableObject<Env> {
       placement.host,
       placement.memory_mb,
     );
+    this.#log.changed(placement.host);
     return ok(placedOn(hosts, placement.host));
   }
 
   async release(session: string): Promise<void> {
-    this.#sql.exec("DELETE FROM reservations WHERE session = ?", session);
+    const released = this.#sql.exec<{ host: string }>(
+      "DELETE FROM reservations WHERE session = ? RETURNING host",
+      session,
+    );
+    for (const { host } of released) this.#log.changed(host);
     this.#claimed.delete(session);
   }
 

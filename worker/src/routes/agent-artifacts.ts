@@ -29,6 +29,7 @@ import {
 import { descriptor, lookUpFiles, recordFiles } from "../db/artifacts.ts";
 import type { App } from "../openapi.ts";
 import { validationFailure } from "../problem.ts";
+import { sessionObject } from "../rpc.ts";
 
 export function agentArtifactRoutes(app: App): void {
   app.post("/agent/artifacts/check", async (c) => {
@@ -56,6 +57,7 @@ export function agentArtifactRoutes(app: App): void {
     const stored = await storeBundle(c.env, claim.tenant, blobs, bytes);
     // One transaction: content without an artifact would only wait for the sweep.
     const before = stored.length > 0 ? [addBlobRows(c.env.DB, stored)] : [];
+    const begun = new Date().toISOString();
     const recorded = await recordFiles(
       c.env.DB,
       claim,
@@ -69,6 +71,10 @@ export function agentArtifactRoutes(app: App): void {
         artifact: { ...descriptor(artifact), url: "" },
       })),
     };
+    // Those of an execution are told with its end, and those that were recorded before have been told.
+    const fresh = answer.recorded.map(({ artifact }) => artifact).filter((one) => one.created_at >= begun);
+    if (execution === null && fresh.length > 0)
+      c.executionCtx.waitUntil(sessionObject(c.env, claim.tenant, claim.session).artifactsTaken(fresh));
     return c.json(answer);
   });
 

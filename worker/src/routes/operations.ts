@@ -1,29 +1,7 @@
-/** @module `/healthz`, `/metrics`, `/v1/usage`. */
+/** @module `/healthz`, `/metrics`. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { SandbarError, TenantSchema } from "@sandbar/shared";
-import { artifactLimits, NO_LIMIT } from "../artifacts/settings.ts";
-import { storedBy } from "../db/artifacts.ts";
-import { usageOf } from "../db/sessions.ts";
-import { maxSessionsPerTenant } from "../env.ts";
 import { type App, json, refused, secured } from "../openapi.ts";
 import { fleetObject } from "../rpc.ts";
-
-const UsageSchema = z.object({
-  tenant: z.string(),
-  sessions: z.number().int(),
-  executions: z.number().int(),
-  seconds: z.number(),
-  bytes: z.number().int(),
-  /** Of the sessions, those that live. */
-  live_sessions: z.number().int(),
-  artifacts: z.object({ count: z.number().int(), bytes: z.number().int() }),
-  /** What the tenant may have at once; null: no limit. */
-  limits: z.object({
-    live_sessions: z.number().int().nullable(),
-    artifact_count: z.number().int().nullable(),
-    artifact_bytes: z.number().int().nullable(),
-  }),
-});
 
 export function operationRoutes(app: App): void {
   app.openapi(
@@ -35,35 +13,6 @@ export function operationRoutes(app: App): void {
       responses: { 200: json(z.object({ status: z.literal("ok") }), "It does") },
     }),
     (c) => c.json({ status: "ok" as const }, 200),
-  );
-
-  app.openapi(
-    createRoute({
-      method: "get",
-      path: "/v1/usage",
-      tags: ["operations"],
-      summary: "What a tenant has used",
-      description:
-        "The caller's tenant, or with the scope operator any: `?tenant=`. Counters lag by up to a minute.",
-      security: secured,
-      request: { query: z.object({ tenant: TenantSchema.optional() }) },
-      responses: { 200: json(UsageSchema, "Totals"), ...refused },
-    }),
-    async (c) => {
-      const { tenant } = c.req.valid("query");
-      const caller = c.get("caller");
-      if (tenant !== undefined && tenant !== caller.tenant && !caller.scopes.has("operator"))
-        throw new SandbarError("FORBIDDEN", "Another tenant's usage needs a key with the scope operator");
-      const whose = tenant ?? caller.tenant;
-      const [usage, artifacts] = await Promise.all([usageOf(c.env.DB, whose), storedBy(c.env.DB, whose)]);
-      const { tenantCount, tenantBytes } = artifactLimits(c.env);
-      const limits = {
-        live_sessions: maxSessionsPerTenant(c.env) || null,
-        artifact_count: limitOrNull(tenantCount),
-        artifact_bytes: limitOrNull(tenantBytes),
-      };
-      return c.json({ ...usage, artifacts, limits }, 200);
-    },
   );
 
   app.openapi(
@@ -111,8 +60,6 @@ export function operationRoutes(app: App): void {
     },
   );
 }
-
-const limitOrNull = (limit: number) => (limit === NO_LIMIT ? null : limit);
 
 function metric(
   name: string,

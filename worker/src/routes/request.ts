@@ -42,8 +42,12 @@ export function idempotencyKey(c: Context<AppEnv>): string | null {
 }
 
 /** Where a reader of events left off: the header that browsers send, or the query. */
+export function lastEventIdText(c: Context<AppEnv>): string {
+  return c.req.header("Last-Event-ID") ?? c.req.query("last_event_id") ?? "";
+}
+
 export function lastEventId(c: Context<AppEnv>): number {
-  const id = c.req.header("Last-Event-ID") ?? c.req.query("last_event_id") ?? "";
+  const id = lastEventIdText(c);
   if (id === "") return 0;
   if (!/^\d{1,15}$/.test(id))
     throw new SandbarError("VALIDATION_FAILED", "Last-Event-ID must be the id of an event", {

@@ -19,6 +19,7 @@ import { finishedExecution, openExecution, ownOutcome } from "./execution-record
 import type { GivenRuns } from "./given-runs.ts";
 import type { ExecutionRow, Journal } from "./journal.ts";
 import { expiresAt, refusalToRun } from "./machine.ts";
+import type { News } from "./news.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Records, SessionRecord } from "./record.ts";
 import { SESSION_TOPIC, type Signal } from "./signal.ts";
@@ -50,6 +51,7 @@ export interface ExecutionsParts {
   readonly outgoing: Outgoing;
   readonly signal: Signal;
   readonly alarm: Alarm;
+  readonly news: News;
 }
 
 export class Executions {
@@ -59,6 +61,7 @@ export class Executions {
   readonly #outgoing: Outgoing;
   readonly #signal: Signal;
   readonly #alarm: Alarm;
+  readonly #news: News;
   #sincePrune = 0;
 
   constructor(parts: ExecutionsParts) {
@@ -68,6 +71,7 @@ export class Executions {
     this.#outgoing = parts.outgoing;
     this.#signal = parts.signal;
     this.#alarm = parts.alarm;
+    this.#news = parts.news;
   }
 
   /**
@@ -86,6 +90,7 @@ export class Executions {
       if (inserted) {
         if (fresh) this.#records.addContext(context);
         this.#records.use(row.queued_at);
+        this.#news.accepted(id, submission.request.code);
         return this.#runs.accept(id, this.#handOver(id, row.state === "sent" ? run : null, waiting));
       }
     }
@@ -142,9 +147,11 @@ export class Executions {
     if (refusal && "failure" in refusal && row?.last_seq === 0) {
       if (run === null && row.state !== "queued") return ok(id);
       this.#journal.remove(id);
+      this.#news.refused(id);
       this.#pump(row.context);
       return refusal.failure.code === "NOT_FOUND" ? refuse("SESSION_ENDED") : refusal;
     }
+    this.#news.began(id);
     return ok(id);
   }
 
@@ -264,6 +271,7 @@ export class Executions {
       this.#sincePrune = 0;
       this.#journal.prune(KEEP);
     }
+    this.#news.ended(record);
     this.#signal.wake(row.id);
   }
 
@@ -288,7 +296,10 @@ export class Executions {
       const [next] = this.#journal.open(context);
       if (next?.state !== "queued" || this.#records.session?.state !== "ready") return null;
       const run = this.#runs.envelope(next);
-      if (this.#journal.markSent(next)) return run;
+      if (this.#journal.markSent(next)) {
+        this.#news.began(next.id);
+        return run;
+      }
       this.#signal.wake(next.id);
     }
   }

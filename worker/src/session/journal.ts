@@ -74,6 +74,7 @@ export class Journal {
   /** Requests that wait and are in memory only. */
   readonly #held = new Map<string, string>();
   #openRows: Map<string, ExecutionRow> | null = null;
+  #lastOrdinal: number | null = null;
   /** Of what has ended, the oldest first; after a reset also some that were deleted already. */
   #logs: { id: string; length: number }[] | null = null;
 
@@ -117,6 +118,7 @@ export class Journal {
       .toArray()[0];
     if (!inserted) return false;
     if (isBig(json)) saveText(this.#sql, `${row.id}/request`, json);
+    this.#lastOrdinal = inserted.ordinal;
     open.set(row.id, { ...row, ...UNTOUCHED, ordinal: inserted.ordinal });
     return true;
   }
@@ -173,6 +175,25 @@ export class Journal {
         limit,
       )
       .toArray() as unknown as ExecutionRow[];
+  }
+
+  /** The number of the newest that is written. */
+  lastOrdinal(): number {
+    this.#lastOrdinal ??=
+      this.#sql.exec<{ last: number | null }>("SELECT max(ordinal) AS last FROM executions").one().last ?? 0;
+    return this.#lastOrdinal;
+  }
+
+  /** Those that are written after a number, oldest first. */
+  writtenAfter(ordinal: number, limit: number): ExecutionRow[] {
+    return this.#sql
+      .exec(`SELECT ${COLUMNS} FROM executions WHERE ordinal > ? ORDER BY ordinal LIMIT ?`, ordinal, limit)
+      .toArray() as unknown as ExecutionRow[];
+  }
+
+  /** Those that are written and have not ended. */
+  openWritten(): string[] {
+    return this.open().flatMap(({ id }) => (this.#held.has(id) ? [] : [id]));
   }
 
   request(id: string): CreateExecution {

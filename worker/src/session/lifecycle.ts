@@ -16,6 +16,7 @@ import { type Alarm, RETRY_MS } from "./alarm.ts";
 import { COMMAND_LIMIT_BYTES, type Executions, type ExecutionsParts, exceeds } from "./executions.ts";
 import { JOURNAL_SCHEMA, type Journal } from "./journal.ts";
 import { expiresAt, hasEnded, type LifeEvent, reasonToStop, transition } from "./machine.ts";
+import type { News } from "./news.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { describe, type Records, type SessionRecord } from "./record.ts";
 import { holdVolumes, letVolumesGo, volumesHost } from "./session-volumes.ts";
@@ -45,6 +46,7 @@ export class Lifecycle {
   readonly #outgoing: Outgoing;
   readonly #signal: Signal;
   readonly #alarm: Alarm;
+  readonly #news: News;
   readonly #listed = Promise.withResolvers<void>();
   #isListed = false;
   #opening: Promise<Refusal | null> | null = null;
@@ -61,6 +63,7 @@ export class Lifecycle {
     this.#outgoing = parts.outgoing;
     this.#signal = parts.signal;
     this.#alarm = parts.alarm;
+    this.#news = parts.news;
   }
 
   /** Resolves once a host has the creation; a refusal leaves no trace of the session. */
@@ -71,6 +74,7 @@ export class Lifecycle {
     const refusal = (await this.#opening) ?? (await this.#drive());
     if (!refusal) return ok(null);
     if (this.#records.session?.step === "hold") {
+      this.#news.withdrawn(refusal.failure);
       this.#records.session = null;
       await this.#alarm.clear();
       await this.#storage.deleteAll();
@@ -280,6 +284,7 @@ export class Lifecycle {
       describe(this.#records.session!, this.#records.activity, this.#journal.hasOpen()),
     );
     this.#signal.wake(SESSION_TOPIC);
+    this.#news.changed();
   }
 
   /** Tells D1 and the fleet what they have not heard; what fails is tried again by the alarm. */

@@ -6,6 +6,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import {
+  type Artifact,
   type Completion,
   type Context,
   type ContextState,
@@ -36,6 +37,7 @@ import { GivenRuns } from "./given-runs.ts";
 import { Journal, type StoredRecord } from "./journal.ts";
 import { Lifecycle, type NewSession } from "./lifecycle.ts";
 import { hasEnded, TOUCH_MAX_MS, touchMs } from "./machine.ts";
+import { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
 import { type ContextRow, describe, Records, type SessionRecord } from "./record.ts";
 import { SESSION_TOPIC, Signal } from "./signal.ts";
@@ -53,6 +55,7 @@ export class SessionObject extends DurableObject<Env> {
   readonly #outgoing: Outgoing;
   readonly #executions: Executions;
   readonly #lifecycle: Lifecycle;
+  readonly #news: News;
   readonly #signal = new Signal();
   #readers = 0;
 
@@ -64,7 +67,9 @@ export class SessionObject extends DurableObject<Env> {
     const runs = new GivenRuns(records, journal);
     const outgoing = new Outgoing(env, records, runs);
     const alarm = new Alarm(ctx.storage);
-    const executions = new Executions({ records, journal, runs, outgoing, signal, alarm });
+    const news = new News(env, records, journal);
+    const executions = new Executions({ records, journal, runs, outgoing, signal, alarm, news });
+    this.#news = news;
     this.#records = records;
     this.#journal = journal;
     this.#outgoing = outgoing;
@@ -76,6 +81,7 @@ export class SessionObject extends DurableObject<Env> {
       outgoing,
       signal,
       alarm,
+      news,
     });
     if (this.#records.session?.state === "ready") ctx.waitUntil(this.#lifecycle.redrive());
   }
@@ -356,6 +362,11 @@ export class SessionObject extends DurableObject<Env> {
 
   async hostLost(unsent: string[]): Promise<void> {
     if (this.#records.session) this.#lifecycle.hostLost(unsent);
+  }
+
+  /** Artifacts that no execution will name. */
+  async artifactsTaken(artifacts: Artifact[]): Promise<void> {
+    this.#news.artifacts(artifacts);
   }
 
   async progress(step: string, detail: string): Promise<void> {

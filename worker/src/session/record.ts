@@ -26,6 +26,8 @@ export interface SessionRecord {
   dirty: boolean;
   /** The fleet has its reservation back. */
   released: boolean;
+  /** The tenant's object has heard all of it. */
+  told?: boolean;
 }
 
 export interface Activity {

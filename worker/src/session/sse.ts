@@ -11,16 +11,16 @@ import { RECHECK_MS } from "../recheck.ts";
 const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1_000;
 
-export interface SseChunk {
+export interface SseChunk<Cursor = number> {
   readonly text: string;
-  readonly cursor: number;
+  readonly cursor: Cursor;
   /** Nothing comes after this. */
   readonly done: boolean;
 }
 
-export interface SseSource {
+export interface SseSource<Cursor = number> {
   /** What follows the cursor, or null when nothing does yet. */
-  read(cursor: number): SseChunk | null | Promise<SseChunk>;
+  read(cursor: Cursor): SseChunk<Cursor> | null | Promise<SseChunk<Cursor>>;
   /** Resolves to true when there may be more, to false after the time. */
   wait(timeoutMs: number): Promise<boolean>;
   /** Whether the reader may still read; asked every few seconds. */
@@ -30,7 +30,7 @@ export interface SseSource {
   readonly keepAliveMs?: number;
 }
 
-export function sseStream(source: SseSource, after: number): ReadableStream<Uint8Array> {
+export function sseStream<Cursor>(source: SseSource<Cursor>, after: Cursor): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let cursor = after;
   let preamble = `retry: ${RETRY_MS}\n\n`;
@@ -88,6 +88,6 @@ export function refuseBeyond(last: number): Refusal {
   });
 }
 
-export function sseEvent(id: number, event: string, data: unknown): string {
+export function sseEvent(id: number | string, event: string, data: unknown): string {
   return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
