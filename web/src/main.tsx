@@ -13,7 +13,10 @@ import "./styles.css";
 // Dialogs and menus lock the page's scrolling with a style element.
 setNonce(cspNonce());
 
-createRoot(document.getElementById("root")!).render(
+createRoot(document.getElementById("root")!, {
+  // They are shown where they belong.
+  onCaughtError: () => {},
+}).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
       <TooltipProvider delayDuration={400}>

@@ -1,0 +1,164 @@
+import type { Execution } from "@sandbar/shared";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { useBrowser } from "../fixtures/browser.ts";
+import { eventually } from "../fixtures/stack.ts";
+import { useStack } from "../fixtures/use-stack.ts";
+
+/** Where something is typed and has not run. */
+const draft = (page: Page) => page.getByRole("region", { name: "New cell" }).last();
+const cells = (page: Page) => page.getByRole("region", { name: /^Cell,/ });
+const cell = (page: Page, text: string) => cells(page).filter({ hasText: text });
+
+async function run(page: Page, code: string): Promise<void> {
+  await draft(page).locator(".cm-content").click();
+  await page.keyboard.insertText(code);
+  await page.keyboard.press("Shift+Enter");
+}
+
+const TICKS = "import time\nfor i in range(40):\n    print('tick', i, flush=True)\n    time.sleep(0.25)";
+const ticksIn = async (page: Page) => {
+  const output = await cell(page, "tick").last().locator("pre").last().textContent();
+  return [...output!.matchAll(/^tick (\d+)$/gm)].map(([, n]) => Number(n));
+};
+
+describe("a session in the console", () => {
+  const { stack, client } = useStack();
+  const browser = useBrowser(stack);
+
+  it("is made by the form, runs, draws, completes, and is stopped in the list", async () => {
+    const tenant = `newcomer-${Date.now()}`;
+    const { secret: key } = await client.ok<{ secret: string }>("POST", "/v1/keys", {
+      name: tenant,
+      tenant,
+      scopes: ["agent"],
+    });
+    const page = await browser.open("/", { key });
+    await page.getByRole("heading", { name: "Run something" }).waitFor();
+    expect(await page.getByRole("link", { name: "Hosts" }).count()).toBe(0);
+    await page.keyboard.press("c");
+    await page.getByLabel("Key").fill("by hand");
+    await page.getByRole("button", { name: "Create session" }).click();
+    await page.waitForURL("**/sessions/ses_*");
+    await run(page, "import pandas as pd\nframe = pd.DataFrame({'city': ['Oslo'], 'visits': [42]})\nframe");
+    await page.frameLocator("iframe").getByText("Oslo").waitFor();
+    await page.getByRole("complementary", { name: "Variables" }).getByText("DataFrame").waitFor();
+
+    await draft(page).locator(".cm-content").click();
+    await page.keyboard.type("frame.vis");
+    await page.locator(".cm-tooltip-autocomplete").getByText("visits").click();
+    await page.keyboard.press("Shift+Enter");
+    await cell(page, "frame.visits").getByText("Name: visits").waitFor();
+
+    await run(page, "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2]); plt.show()");
+    await cell(page, "plt.plot").getByRole("img").waitFor();
+
+    // Edited and run again in its place, also after a reload.
+    await cell(page, "frame.visits").getByRole("textbox").press("Enter");
+    await cell(page, "frame.visits").locator(".cm-content").press("Control+End");
+    await page.keyboard.insertText(".sum() + 1000");
+    await page.keyboard.press("Control+Enter");
+    await cell(page, "1042").getByText("×2").waitFor();
+    await page.reload();
+    await cell(page, "1042").waitFor();
+    expect(await cells(page).count()).toBe(3);
+
+    await page.getByRole("link", { name: "Sessions" }).first().click();
+    const row = page.getByRole("row", { name: /by hand/ });
+    await row.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Stop session" }).click();
+    await row.waitFor({ state: "hidden" });
+  });
+
+  it("shows what somebody else runs while it runs, and all of it after a reload in the middle", async () => {
+    const { id } = await client.create();
+    const page = await browser.open(`/sessions/${id}`, { dark: true });
+    await draft(page).waitFor();
+    const answer = client.ok<Execution>("POST", `/v1/sessions/${id}/executions`, { code: TICKS });
+    await cell(page, "tick 2").waitFor();
+    await page.reload();
+    await cell(page, "tick 6").waitFor();
+    const seen = await ticksIn(page);
+    expect(seen).toEqual(seen.map((_, index) => index));
+    await page.getByRole("button", { name: "Interrupt" }).first().click();
+    expect((await answer).status).toBe("interrupted");
+    await cell(page, "KeyboardInterrupt").waitFor();
+  });
+
+  it("goes on after the control plane has gone and come back, without losing or repeating a line", async () => {
+    const { id } = await client.create();
+    const page = await browser.open(`/sessions/${id}`, { expected: /ERR_|50[234]|NETWORK_ERROR/ });
+    await draft(page).waitFor();
+    await run(page, TICKS);
+    await cell(page, "tick 3").waitFor();
+    await stack.killServer();
+    await page.getByText("Connection lost, retrying").waitFor();
+    await stack.startServer();
+    await cell(page, "tick 39").waitFor({ timeout: 60_000 });
+    expect(await ticksIn(page)).toEqual(Array.from({ length: 40 }, (_, index) => index));
+    await page.getByText("Connection lost, retrying").waitFor({ state: "hidden" });
+  });
+
+  it("keeps hostile output in frames that reach nothing, and says what was cut", async () => {
+    const { id } = await client.create();
+    const hostile = `<script>
+      const told = [];
+      try { parent.document.title = "taken"; told.push("page") } catch {}
+      try { localStorage.x = 1; told.push("storage") } catch {}
+      try { if (document.cookie) told.push("cookie") } catch {}
+      fetch("/v1/me").then(() => told.push("net"), () => {}).finally(() =>
+        document.body.append("reached: " + (told.join() || "nothing")));
+    </script>`;
+    const show = (name: string, data: string) =>
+      `from IPython.display import *\n${name}(${JSON.stringify(data)})`;
+    for (const code of [
+      show("HTML", `${hostile}<img src=x onerror="alert(1)">`),
+      show(
+        "SVG",
+        `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="parent.document.title='taken'"/>`,
+      ),
+      show("Markdown", `**bold**<img src=x onerror="document.title='taken'">[x](javascript:alert(1))`),
+      "print('x' * 70_000)",
+      `raise ValueError("<img src=x onerror=document.title='taken'>")`,
+    ])
+      await client.ok("POST", `/v1/sessions/${id}/executions`, { code });
+    const page = await browser.open(`/sessions/${id}`, { expected: /Content Security Policy|ERR_|sandbox/ });
+    await cell(page, "ValueError").waitFor();
+    await cells(page).first().scrollIntoViewIfNeeded();
+    await page.frameLocator("iframe >> nth=0").getByText("reached: nothing").waitFor();
+    await cell(page, "bold").locator("strong").waitFor();
+    expect(await page.title()).toMatch(/Sandbar$/);
+    await page.getByRole("button", { name: "Load the whole" }).click();
+    await eventually("all of it is there", 10_000, async () =>
+      page.locator("pre").evaluateAll((all) => all.some(({ textContent }) => textContent?.length === 70_000)),
+    );
+  });
+
+  it("runs a notebook of Jupyter's, until a cell fails", async () => {
+    const { id } = await client.create();
+    const page = await browser.open(`/sessions/${id}`);
+    await draft(page).waitFor();
+    const notebook = {
+      nbformat: 4,
+      metadata: { kernelspec: { name: "python3" } },
+      cells: [
+        { cell_type: "markdown", source: "# Imported" },
+        { cell_type: "code", source: "x = 6" },
+        { cell_type: "code", source: ["%%bash\n", "echo $((40 + 2))"] },
+        { cell_type: "code", source: "1 / 0" },
+        { cell_type: "code", source: "print('never')" },
+      ],
+    };
+    await page.getByLabel("Notebook file").setInputFiles({
+      name: "given.ipynb",
+      mimeType: "application/json",
+      buffer: Buffer.from(JSON.stringify(notebook)),
+    });
+    await page.getByRole("heading", { name: "Imported" }).waitFor();
+    await page.getByRole("button", { name: "Run all" }).click();
+    await cell(page, "ZeroDivisionError").waitFor();
+    await cell(page, "echo").getByText("42", { exact: true }).waitFor();
+    const { data } = await client.ok<{ data: Execution[] }>("GET", `/v1/sessions/${id}/executions`);
+    expect(data.map(({ code }) => code)).toEqual(["1 / 0", "echo $((40 + 2))", "x = 6"]);
+  });
+});
