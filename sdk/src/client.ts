@@ -15,6 +15,7 @@ import { Http, type HttpOptions } from "./http.ts";
 import { Listing } from "./listing.ts";
 import { DatasetSources, Hosts, Keys, type Usage, Volumes } from "./operator.ts";
 import { Session } from "./session.ts";
+import { AgentSettings } from "./settings.ts";
 import { type EventsOptions, tenantEvents } from "./tenant-events.ts";
 
 /** `{url, apiKey}` or `{url, credentials: "cookie"}`, and optionally another fetch, another retry policy, more headers. */
@@ -47,6 +48,7 @@ export class Sandbar {
   readonly keys: Keys;
   readonly datasetSources: DatasetSources;
   readonly volumes: Volumes;
+  readonly settings: AgentSettings;
 
   constructor(options: SandbarOptions) {
     this.http = new Http(options);
@@ -55,6 +57,7 @@ export class Sandbar {
     this.keys = new Keys(this.http);
     this.datasetSources = new DatasetSources(this.http);
     this.volumes = new Volumes(this.http);
+    this.settings = new AgentSettings(this.http);
   }
 
   /** From SANDBAR_URL and SANDBAR_API_KEY. Runtimes without `process.env` (Workers) pass their own. */

@@ -46,5 +46,6 @@ export * from "./operator.ts";
 export * from "./processes.ts";
 export { quote } from "./quote.ts";
 export * from "./session.ts";
+export type { AgentSettings, ModelTest, PutSettings, Settings } from "./settings.ts";
 export type { EventsOptions } from "./tenant-events.ts";
 export * from "./terminal.ts";

@@ -1,5 +1,5 @@
 /** @module `/runs`, with a thread or without: make, stream, wait, join, cancel, list. */
-import { SandbarError } from "@sandbar/shared";
+import { readJson, SandbarError } from "@sandbar/shared";
 import { unwrap } from "@sandbar/worker/src/answer.ts";
 import type { Context } from "hono";
 import type { Run } from "../thread/runs.ts";
@@ -113,7 +113,7 @@ function lastEventId(c: Context<ApiEnv>): number {
 function modesOf(c: Context<ApiEnv>) {
   const given = c.req
     .queries("stream_mode")
-    ?.flatMap((value) => (value.startsWith("[") ? JSON.parse(value) : value));
+    ?.flatMap((value) => (value.startsWith("[") ? readJson(value) : value));
   return given?.length ? checked(StreamModeSchema.array().safeParse(given)) : null;
 }
 
