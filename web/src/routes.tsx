@@ -88,7 +88,10 @@ const sessionTabs = [
   createRoute({
     getParentRoute: () => session,
     path: "/processes",
-    validateSearch: ({ process }): { process?: string } => (typeof process === "string" ? { process } : {}),
+    validateSearch: ({ process, port }): { process?: string; port?: number } => ({
+      ...(typeof process === "string" ? { process } : {}),
+      ...(typeof port === "number" ? { port } : {}),
+    }),
     component: lazyRouteComponent(() => import("./rooms/processes/processes.tsx"), "ProcessesRoom"),
   }),
   createRoute({
