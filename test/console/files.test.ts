@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Sandbar, type Session } from "@sandbar/sdk";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { useBrowser } from "../fixtures/browser.ts";
 import { eventually } from "../fixtures/stack.ts";
 import { useStack } from "../fixtures/use-stack.ts";
@@ -16,12 +16,15 @@ describe("files in the console", () => {
   const browser = useBrowser(stack);
   let session: Session;
   let folder: string;
-  beforeAll(async () => {
-    const sandbar = new Sandbar({ url: stack.url, apiKey: stack.key });
-    session = await sandbar.session({ key: "files", limits: { memory_mb: 2048, tmpfs_mb: 900 } });
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "sandbar-upload-"));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  beforeEach(async () => {
+    const sandbar = new Sandbar({ url: stack.url, apiKey: stack.key });
+    session = await sandbar.session({ limits: { memory_mb: 1024, tmpfs_mb: 500 } });
+  });
+  afterEach(() => session.stop());
 
   const room = (path = "") => `/sessions/${session.id}/files${path && `?path=${encodeURIComponent(path)}`}`;
   const item = (page: Page, name: string) => page.getByRole("treeitem", { name, exact: true });
@@ -48,7 +51,7 @@ describe("files in the console", () => {
 
     const download = page.waitForEvent("download");
     await item(page, "1.raw").click();
-    await page.getByRole("button", { name: "Download" }).click();
+    await page.getByRole("button", { name: "Download", exact: true }).click();
     const bytes = readFileSync(await (await download).path());
     const hash = (data: Buffer) => createHash("sha256").update(data).digest("hex");
     expect(hash(bytes)).toBe(hash(piece));
@@ -66,7 +69,7 @@ describe("files in the console", () => {
     await page.getByRole("button", { name: "Replace" }).click();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByText(/^Cancelled/).waitFor();
-    await session.files.remove("photos", { recursive: true });
+    expect(await session.files.exists("photos/1.raw")).toBe(false);
   });
 
   it("edits text, and says when somebody else has changed it meanwhile", async () => {
@@ -121,12 +124,13 @@ plt.figure(figsize=(2, 1)); plt.savefig("plot.png", dpi=100)`,
     await page.getByRole("cell", { name: "Rīga" }).waitFor();
     for (const how of ["snappy", "zstd", "gzip"]) {
       await item(page, `${how}.parquet`).click();
-      await page.getByRole("columnheader", { name: "degrees double" }).waitFor();
+      await page.getByRole("columnheader", { name: /^degrees ?double$/ }).waitFor();
       await page.getByRole("cell", { name: "17.25" }).waitFor();
     }
     await item(page, "plot.png").click();
     const image = page.getByRole("img", { name: "plot.png" });
-    await eventually("drawn", 10_000, () => image.evaluate<boolean>("(image) => image.naturalWidth === 200"));
+    const width = () => image.evaluate("(image) => image.naturalWidth");
+    await eventually("drawn", 10_000, async () => (await width()) === 200);
     await item(page, "page.html").click();
     const frame = page.frameLocator("iframe[title='page.html']");
     await frame.getByText(/SecurityError SecurityError no network/).waitFor();
@@ -139,7 +143,7 @@ plt.figure(figsize=(2, 1)); plt.savefig("plot.png", dpi=100)`,
       "<img src=x onerror=alert(1)>": "<img src=x onerror=alert(1)>",
       "gpj.\u202eexe": "gpj.\\u{202e}exe",
       "a\nb\x1b[31m": "a\\nb\\e[31m",
-      ["x".repeat(255)]: `${"x".repeat(200)}…`,
+      ["x".repeat(255)]: "x".repeat(255),
     };
     for (const name of Object.keys(names)) await session.files.write(`hostile/${name}`, name);
     await session.run(`open(b"hostile/\\xff\\xfe.txt", "w").write("not UTF-8")`).then((run) => run.ok());

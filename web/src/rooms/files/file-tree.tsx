@@ -7,7 +7,6 @@ import { formatBytes } from "../../ui/bytes.tsx";
 import { FileIcon } from "./file-icon.tsx";
 import { FileName } from "./file-name.tsx";
 import { parentOf } from "./paths.ts";
-import { plainName } from "./shown-name.ts";
 import type { TreeRow } from "./tree.ts";
 
 const ROW_PX = 28;
@@ -50,8 +49,8 @@ export function FileTree({
   const index = rows.findIndex((row) => row.kind === "entry" && row.path === chosen);
   useEffect(() => {
     if (index >= 0) virtual.scrollToIndex(index);
-    // Only when another row is chosen, not whenever rows come and go.
-  }, [chosen]);
+    // When another row is chosen, or it has come; not whenever others come and go.
+  }, [chosen, index >= 0]);
 
   const go = (from: number, step: number) => {
     for (let at = from; rows[at]; at += step) {
@@ -155,7 +154,6 @@ export function FileTree({
               aria-setsize={row.siblings}
               aria-expanded={folder ? row.open : undefined}
               aria-selected={at === index}
-              aria-label={plainName(entry.name)}
               onClick={() => {
                 onChoose(entry);
                 if (folder && !entry.path_b64) onToggle(entry.path, !row.open);
@@ -200,7 +198,7 @@ export function FileTree({
                 </span>
               )}
               {entry.type === "file" && (
-                <span className="ml-auto shrink-0 pl-2 text-2xs text-faint tabular-nums">
+                <span aria-hidden className="ml-auto shrink-0 pl-2 text-2xs text-faint tabular-nums">
                   {formatBytes(entry.size)}
                 </span>
               )}

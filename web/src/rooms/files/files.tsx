@@ -1,4 +1,4 @@
-import type { FileEntry } from "@sandbar/sdk";
+import type { FileEntry, Files } from "@sandbar/sdk";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { FilePlus, FolderPlus, Folders, FolderUp, RefreshCw, Upload as UploadIcon } from "lucide-react";
@@ -18,7 +18,7 @@ import { pathOf } from "./entry-path.ts";
 import { FileTree } from "./file-tree.tsx";
 import { type FileActions, FileView, Toolbar } from "./file-view.tsx";
 import { PathDialog } from "./path-dialog.tsx";
-import { foldersAbove, isWithin, nameOf, parentOf, resolved } from "./paths.ts";
+import { foldersAbove, isWithin, joined, nameOf, parentOf, resolved } from "./paths.ts";
 import { plainName } from "./shown-name.ts";
 import { chosenItems, droppedItems, topNames, type UploadItem } from "./upload-items.ts";
 import { UploadPanel } from "./upload-panel.tsx";
@@ -42,10 +42,10 @@ export function FilesRoom() {
         Its files ended with it. What was to stay is among the artifacts.
       </EmptyState>
     );
-  return <Files key={session.id} />;
+  return <FilesOf key={session.id} />;
 }
 
-function Files() {
+function FilesOf() {
   const session = useSession();
   const navigate = useNavigate();
   const { path: chosen = WATCHED } = useSearch({ from: "/inside/sessions/$id/files" });
@@ -409,6 +409,17 @@ function Files() {
       </ConfirmDialog>
     </div>
   );
+}
+
+/** Asks folder after folder: a browser complains about each answer that is a 404. */
+async function isThere(files: Files, from: string, path: string): Promise<boolean> {
+  for (let folder = from; isWithin(path, folder); ) {
+    const next = joined(folder, path.slice(folder.length + 1).split("/")[0]!);
+    const entry = (await files.list(folder)).find((each) => each.path === next);
+    if (!entry || next === path) return entry !== undefined;
+    folder = next;
+  }
+  return files.exists(path);
 }
 
 function Absent({ path, known, onBack }: { path: string; known: boolean; onBack: () => void }) {

@@ -88,7 +88,7 @@ export default function ProcessOutput({
       {error != null && (
         <ErrorNote error={error} onRetry={() => setAttempt((count) => count + 1)} className="m-3" />
       )}
-      <div ref={host} data-output={process.id} className="min-h-0 flex-1 overflow-hidden py-2 pl-4" />
+      <div ref={host} data-output={process.id} className="min-h-0 flex-1 overflow-hidden py-2 pr-1 pl-4" />
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { ArrowLeft, ChevronDown, Globe, SquareTerminal, Trash2 } from "lucide-react";
 import { type FormEvent, lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { sandbar } from "../../api/client.ts";
+import { commandWords } from "../../api/shell-command.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -60,7 +61,7 @@ export function ProcessView({
         <div className="flex items-center gap-2">
           <IconButton label="Back to the list" icon={<ArrowLeft />} className="md:hidden" onClick={onBack} />
           <code className="min-w-0 flex-1 truncate text-sm font-medium" title={info.command}>
-            {info.command}
+            {commandWords(info.command)}
           </code>
           <span className="flex shrink-0 items-center gap-1">
             {info.pty && running && (

@@ -5,6 +5,7 @@ import { clsx } from "clsx";
 import { Cog, Globe, Play } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { keys } from "../../api/keys.ts";
+import { commandWords } from "../../api/shell-command.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -184,7 +185,7 @@ function Row({ info, current, onChoose }: { info: ProcessRecord; current: boolea
         current ? "bg-hover" : "hover:bg-hover/60",
       )}
     >
-      <code className="block truncate text-xs">{info.command}</code>
+      <code className="block truncate text-xs">{commandWords(info.command)}</code>
       <span className="mt-0.5 flex items-center gap-2 text-xs text-muted">
         <StateDot state={stateOf(info)} label={stateWords(info)} />
         <span className="text-faint tabular-nums">pid {info.pid}</span>

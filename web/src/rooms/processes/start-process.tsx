@@ -49,7 +49,7 @@ export function StartProcess({
       title="Start a process"
       description="It runs until it ends, is ended here, or the session ends."
     >
-      <form onSubmit={(event) => void submit(event)} className="space-y-4">
+      <form onSubmit={(event) => void submit(event)} className="space-y-4 pt-2">
         <Field label="Command" hint="For the shell.">
           {(ids) => (
             <TextArea

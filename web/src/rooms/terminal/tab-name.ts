@@ -1,8 +1,6 @@
 /** @module What a terminal's tab is called, and how its end is told. */
 import type { ProcessRecord, TerminalExit } from "@sandbar/sdk";
-
-/** Starts the user's shell, as the API's own terminals do. */
-export const SHELL = 'exec "$SHELL" -i';
+import { SHELL } from "../../api/shell-command.ts";
 
 /** What the program calls itself, else the command, else just a terminal. */
 export function tabName(process: Pick<ProcessRecord, "command">, number: number, title?: string): string {

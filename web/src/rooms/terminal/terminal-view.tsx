@@ -133,7 +133,7 @@ export default function TerminalView({
           }}
         />
       )}
-      <div ref={host} data-terminal={process} className="min-h-0 flex-1 overflow-hidden py-2 pl-3" />
+      <div ref={host} data-terminal={process} className="min-h-0 flex-1 overflow-hidden py-2 pr-1 pl-3" />
       {state.kind === "open" && (
         <div className="hidden shrink-0 gap-1 overflow-x-auto border-t bg-surface p-1.5 pointer-coarse:flex">
           {KEYS.map(([label, sequence]) => (

@@ -2,10 +2,11 @@ import type { ProcessRecord } from "@sandbar/sdk";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { clsx } from "clsx";
-import { Plus, SquareTerminal, X } from "lucide-react";
+import { Plus, SquareTerminal, Trash2, X } from "lucide-react";
 import { Tabs } from "radix-ui";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { keys } from "../../api/keys.ts";
+import { SHELL } from "../../api/shell-command.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
@@ -16,7 +17,7 @@ import { Kbd } from "../../ui/kbd.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { toastError } from "../../ui/toast.tsx";
 import { isAlive, useSession } from "../session/use-session.ts";
-import { SHELL, tabName } from "./tab-name.ts";
+import { tabName } from "./tab-name.ts";
 
 const TerminalView = lazy(() => import("./terminal-view.tsx"));
 
@@ -150,37 +151,40 @@ export function TerminalRoom() {
           {tabs.map((process) => {
             const name = tabName(process, numbers.current.get(process.id)!, titles[process.id]);
             return (
-              <div
+              <Tabs.Trigger
                 key={process.id}
+                value={process.id}
+                title={process.command}
+                onKeyDown={(event) => event.key === "Delete" && askToClose(process)}
                 className={clsx(
-                  "group flex max-w-56 shrink-0 items-center border-b-2 pr-1",
+                  "flex max-w-56 shrink-0 items-center gap-2 border-b-2 pr-1.5 pl-3 -outline-offset-2",
                   process.id === current.id
                     ? "border-accent text-text"
                     : "border-transparent text-muted hover:text-text",
                 )}
               >
-                <Tabs.Trigger
-                  value={process.id}
-                  title={process.command}
-                  className="flex h-full min-w-0 items-center gap-2 pr-1 pl-3 -outline-offset-2"
-                >
-                  <span
-                    aria-hidden
-                    className={clsx(
-                      "size-1.5 shrink-0 rounded-full",
-                      process.status === "running" ? "bg-accent" : "bg-line-strong",
-                    )}
-                  />
-                  <span className="truncate">{name}</span>
-                  {process.status === "exited" && <span className="text-xs text-faint">ended</span>}
-                </Tabs.Trigger>
-                <IconButton
-                  label={`Close ${name}`}
-                  icon={<X />}
-                  className="size-6! [&_svg]:size-3.5!"
-                  onClick={() => askToClose(process)}
+                <span
+                  aria-hidden
+                  className={clsx(
+                    "size-1.5 shrink-0 rounded-full",
+                    process.status === "running" ? "bg-accent" : "bg-line-strong",
+                  )}
                 />
-              </div>
+                <span className="truncate">{name}</span>
+                {process.status === "exited" && <span className="text-xs text-faint">ended</span>}
+                {/* For the pointer; keys have Delete, and the button at the end of the row. */}
+                <span
+                  aria-hidden
+                  data-close={name}
+                  onClick={(event) => {
+                    event.stopPropagation();
+                    askToClose(process);
+                  }}
+                  className="inline-flex size-5 shrink-0 items-center justify-center rounded hover:bg-hover [&_svg]:size-3.5"
+                >
+                  <X />
+                </span>
+              </Tabs.Trigger>
             );
           })}
         </Tabs.List>
@@ -191,8 +195,16 @@ export function TerminalRoom() {
           disabled={starting}
           onClick={() => void start()}
         />
-        <span className="ml-auto hidden items-center gap-1.5 pl-4 text-xs text-faint lg:flex">
-          Find <Kbd keys="Mod+F" />
+        <span className="ml-auto flex shrink-0 items-center gap-3 pl-2">
+          <span className="hidden items-center gap-1.5 text-xs text-faint lg:flex">
+            Find <Kbd keys="Mod+F" />
+          </span>
+          <IconButton
+            label={current.status === "running" ? "End this terminal" : "Close this terminal"}
+            icon={<Trash2 />}
+            danger
+            onClick={() => askToClose(current)}
+          />
         </span>
       </div>
       {tabs.map((process) => (
