@@ -1,4 +1,4 @@
-import type { FileEntry, Files } from "@sandbar/sdk";
+import type { FileEntry } from "@sandbar/sdk";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { FilePlus, FolderPlus, Folders, FolderUp, RefreshCw, Upload as UploadIcon } from "lucide-react";
@@ -6,19 +6,18 @@ import { type DragEvent, useEffect, useMemo, useRef, useState } from "react";
 import { useStore } from "../../api/store.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { Menu } from "../../ui/menu.tsx";
-import { toast, toastError } from "../../ui/toast.tsx";
+import { toastError } from "../../ui/toast.tsx";
 import { isAlive, useSession } from "../session/use-session.ts";
-import { draftKey, drafts, setDraft } from "./drafts.ts";
+import { draftKey, drafts } from "./drafts.ts";
 import { pathOf } from "./entry-path.ts";
+import { type Asked, FileDialogs } from "./file-dialogs.tsx";
 import { FileTree } from "./file-tree.tsx";
 import { type FileActions, FileView, Toolbar } from "./file-view.tsx";
-import { PathDialog } from "./path-dialog.tsx";
-import { foldersAbove, isWithin, joined, nameOf, parentOf, resolved } from "./paths.ts";
+import { foldersAbove, isWithin, parentOf } from "./paths.ts";
 import { plainName } from "./shown-name.ts";
 import { chosenItems, droppedItems, topNames, type UploadItem } from "./upload-items.ts";
 import { UploadPanel } from "./upload-panel.tsx";
@@ -26,11 +25,6 @@ import { startUpload } from "./uploads.ts";
 import { useTree, WATCHED } from "./use-tree.ts";
 
 const VIEW_AFTER_MS = 120;
-
-type Asked =
-  | { kind: "new-file" | "new-folder"; folder: string }
-  | { kind: "rename" | "delete"; entry: FileEntry }
-  | { kind: "replace"; folder: string; names: string[]; items: UploadItem[] };
 
 /** The session's folders at the left, what is chosen in them at the right; on a phone one after the other. */
 export function FilesRoom() {
@@ -310,116 +304,20 @@ function FilesOf() {
           }}
         />
       ))}
-      {(asked?.kind === "new-file" || asked?.kind === "new-folder") && (
-        <PathDialog
-          title={asked.kind === "new-file" ? "New file" : "New folder"}
-          label="Name"
-          hint={`In ${plainName(asked.folder, 80)}. With / in it, folders on the way are made.`}
-          action="Create"
-          initial=""
-          onClose={() => setAsked(null)}
-          onSubmit={async (typed) => {
-            const path = resolved(asked.folder, typed);
-            if (asked.kind === "new-folder") await session.files.mkdir(path);
-            else if (await session.files.exists(path))
-              throw new Error("A file of this name is there already.");
-            else await session.files.write(path, "");
-            refresh(parentOf(path));
-            refresh(asked.folder);
-            reveal(path);
-            setTreeShown(asked.kind === "new-folder");
-          }}
-        />
-      )}
-      {asked?.kind === "rename" && (
-        <PathDialog
-          title="Rename or move"
-          label="Path"
-          hint="Folders on the way are made. What is there already is not replaced."
-          action="Move"
-          initial={asked.entry.path}
-          onClose={() => setAsked(null)}
-          onSubmit={async (typed) => {
-            const from = asked.entry.path;
-            const to = resolved(parentOf(from), typed);
-            await session.files.move(from, to);
-            const draft = drafts.get().get(draftKey(session.id, from));
-            if (draft) {
-              const { etag } = await session.files.stat(to);
-              setDraft(draftKey(session.id, from), null);
-              setDraft(draftKey(session.id, to), { ...draft, etag });
-            }
-            refresh(parentOf(from));
-            refresh(parentOf(to));
-            reveal(to);
-          }}
-        />
-      )}
-      <ConfirmDialog
-        open={asked?.kind === "delete"}
-        onOpenChange={(isOpen) => !isOpen && setAsked(null)}
-        title={
-          asked?.kind === "delete" && asked.entry.type === "directory"
-            ? "Delete the folder?"
-            : "Delete the file?"
-        }
-        action="Delete"
-        onConfirm={async () => {
-          if (asked?.kind !== "delete") return;
-          const { path, type } = asked.entry;
-          await session.files.remove(pathOf(asked.entry), { recursive: type === "directory" });
-          setDraft(draftKey(session.id, path), null);
-          if (isWithin(chosen, path)) choose(parentOf(path));
-          refresh(parentOf(path));
-          toast("Deleted", plainName(nameOf(path)));
+      <FileDialogs
+        session={session}
+        asked={asked}
+        onClose={() => setAsked(null)}
+        onChanged={refresh}
+        onMade={(path, kind) => {
+          reveal(path);
+          setTreeShown(kind === "folder");
         }}
-      >
-        {asked?.kind === "delete" && (
-          <>
-            <code className="break-all">{plainName(asked.entry.path)}</code>
-            {asked.entry.type === "directory" && " and everything in it"} cannot be brought back.
-          </>
-        )}
-      </ConfirmDialog>
-      <ConfirmDialog
-        open={asked?.kind === "replace"}
-        onOpenChange={(isOpen) => !isOpen && setAsked(null)}
-        title="Replace what is there?"
-        action="Replace"
-        onConfirm={async () => {
-          if (asked?.kind === "replace") send(asked.folder, asked.items);
-        }}
-      >
-        {asked?.kind === "replace" && (
-          <>
-            <p>
-              <code>{plainName(asked.folder, 80)}</code> has {asked.names.length === 1 ? "this" : "these"}{" "}
-              already. Files of the same path are replaced, others stay.
-            </p>
-            <ul className="list-inside list-disc">
-              {asked.names.slice(0, 5).map((name) => (
-                <li key={name} className="truncate">
-                  {plainName(name)}
-                </li>
-              ))}
-              {asked.names.length > 5 && <li>and {asked.names.length - 5} more</li>}
-            </ul>
-          </>
-        )}
-      </ConfirmDialog>
+        onGone={(path) => isWithin(chosen, path) && choose(parentOf(path))}
+        onReplace={send}
+      />
     </div>
   );
-}
-
-/** Asks folder after folder: a browser complains about each answer that is a 404. */
-async function isThere(files: Files, from: string, path: string): Promise<boolean> {
-  for (let folder = from; isWithin(path, folder); ) {
-    const next = joined(folder, path.slice(folder.length + 1).split("/")[0]!);
-    const entry = (await files.list(folder)).find((each) => each.path === next);
-    if (!entry || next === path) return entry !== undefined;
-    folder = next;
-  }
-  return files.exists(path);
 }
 
 function Absent({ path, known, onBack }: { path: string; known: boolean; onBack: () => void }) {
