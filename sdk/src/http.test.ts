@@ -43,6 +43,26 @@ describe("a request", () => {
     expect(await (await client.getSession("ses_1")).files.readText("note")).toBe("halfmore");
   });
 
+  it("for a piece of a file names the bytes, and a name that is not UTF-8 in base64", async () => {
+    const { client, received } = await start(json(200, session), (_, response) => void response.end("ab"));
+    const { files } = await client.getSession("ses_1");
+    await files.read({ b64: "/w==" }, { start: 2, end: 4 });
+    expect(received[1]).toMatchObject({
+      path: "/v1/sessions/ses_1/files?path_b64=%2Fw%3D%3D",
+      headers: { range: "bytes=2-3" },
+    });
+  });
+
+  it("that sends a file tells how much has left, anew when it is repeated", async () => {
+    const written = { size: 5, sha256: "" };
+    const { client, received } = await start(json(200, session), unreachable, json(201, written));
+    const told: number[] = [];
+    const { files } = await client.getSession("ses_1");
+    await files.write("note", "hello", { onProgress: (bytes) => told.push(bytes) });
+    expect(told).toEqual([5, 5]);
+    expect(received[2]!.body).toBe("hello");
+  });
+
   it("stays on its path, whatever the id", async () => {
     const { client, received } = await start(json(404, { code: "NOT_FOUND", title: "t", retryable: false }));
     await expect(client.artifacts.get("../keys")).rejects.toMatchObject({ code: "NOT_FOUND" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Replay } from "./replay.ts";
+import { isReport, Replay } from "./replay.ts";
 
 describe("what a terminal shows again", () => {
   it("is what comes in one go after attaching", () => {
@@ -18,4 +18,19 @@ describe("what a terminal shows again", () => {
     expect(answers[0]).toBe(true);
     expect(answers.at(-1)).toBe(false);
   });
+});
+
+it("knows a terminal's own answers from what somebody types", () => {
+  const answers = [
+    "\x1b[?1;2c",
+    "\x1b[>0;276;0c",
+    "\x1b[12;40R",
+    "\x1b[?2026;2$y",
+    "\x1b]11;rgb:00/00/00\x1b\\",
+    "\x1bP1$r0m",
+  ];
+  expect(answers.map(isReport)).not.toContain(false);
+  expect(
+    ["a", "\r", "\x03", "\x1b", "\x1b[A", "\x1b[1;5C", "\x1b[200~text", "\x1bOP"].map(isReport),
+  ).not.toContain(true);
 });

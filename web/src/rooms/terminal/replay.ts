@@ -24,3 +24,10 @@ export class Replay {
     return !this.#over;
   }
 }
+
+const REPORT = /^\x1b(\[[?>=]?[\d;]*(c|R|n|t|\$y)|\]|P)/;
+
+/** Whether this is an answer of the terminal itself, and not something that was typed. */
+export function isReport(data: string): boolean {
+  return REPORT.test(data);
+}

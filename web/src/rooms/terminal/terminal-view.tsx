@@ -8,7 +8,7 @@ import { ErrorNote } from "../../ui/error-note.tsx";
 import { toastError } from "../../ui/toast.tsx";
 import { createXterm, type Xterm, xtermTheme } from "../../ui/xterm.ts";
 import { holdLine, type LineState } from "./hold-line.ts";
-import { Replay } from "./replay.ts";
+import { isReport, Replay } from "./replay.ts";
 import { exitWords } from "./tab-name.ts";
 import { TerminalSearch } from "./terminal-search.tsx";
 
@@ -66,7 +66,7 @@ export default function TerminalView({
       const { term, fit } = made;
       fit.fit();
       let replaying = 0;
-      term.onData((data) => replaying === 0 && line.current?.write(data));
+      term.onData((data) => !(replaying > 0 && isReport(data)) && line.current?.write(data));
       term.onBinary((data) => line.current?.write(Uint8Array.from(data, (char) => char.charCodeAt(0))));
       term.onResize(({ cols, rows }) => line.current?.resize(cols, rows));
       term.onTitleChange((title) => tell.current.onTitle(title));
