@@ -65,6 +65,7 @@ describe("files in the console", () => {
     expect((await tar).suggestedFilename()).toBe("photos.tar");
     expect(readFileSync(await (await tar).path()).includes("small")).toBe(true);
 
+    await item(page, "/session").click();
     await page.getByLabel("Folder to upload").setInputFiles(photos);
     await page.getByRole("button", { name: "Replace" }).click();
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -129,7 +130,8 @@ plt.figure(figsize=(2, 1)); plt.savefig("plot.png", dpi=100)`,
     }
     await item(page, "plot.png").click();
     const image = page.getByRole("img", { name: "plot.png" });
-    const width = () => image.evaluate("(image) => image.naturalWidth");
+    const width = () =>
+      image.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth);
     await eventually("drawn", 10_000, async () => (await width()) === 200);
     await item(page, "page.html").click();
     const frame = page.frameLocator("iframe[title='page.html']");

@@ -42,7 +42,9 @@ export function FilesRoom() {
 function FilesOf() {
   const session = useSession();
   const navigate = useNavigate();
-  const { path: chosen = WATCHED } = useSearch({ from: "/inside/sessions/$id/files" });
+  const { path: addressed = WATCHED } = useSearch({ from: "/inside/sessions/$id/files" });
+  // The address follows a moment later: the next key must act on what was chosen last.
+  const [chosen, choose] = useState(addressed);
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([WATCHED, ...foldersAbove(chosen)]));
   const [asked, setAsked] = useState<Asked | null>(null);
   const [dragging, setDragging] = useState(false);
@@ -70,13 +72,22 @@ function FilesOf() {
   const folder = !chosenEntry || chosenEntry.type === "directory" ? chosen : parentOf(chosen);
   const target = isWithin(folder, "/data") ? WATCHED : folder;
 
-  const choose = (path: string) =>
+  const written = useRef(addressed);
+  useEffect(() => {
+    if (viewed === written.current) return;
+    written.current = viewed;
     void navigate({
       to: "/sessions/$id/files",
       params: { id: session.id },
-      search: path === WATCHED ? {} : { path },
+      search: viewed === WATCHED ? {} : { path: viewed },
       replace: true,
     });
+  }, [viewed, navigate, session.id]);
+  useEffect(() => {
+    if (addressed === written.current) return;
+    written.current = addressed;
+    choose(addressed);
+  }, [addressed]);
   const toggle = (path: string, isOpen: boolean) => {
     const next = new Set(open);
     if (isOpen) next.add(path);
