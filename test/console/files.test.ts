@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Sandbar, type Session } from "@sandbar/sdk";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { useBrowser } from "../fixtures/browser.ts";
 import { eventually } from "../fixtures/stack.ts";
 import { useStack } from "../fixtures/use-stack.ts";
@@ -24,7 +24,6 @@ describe("files in the console", () => {
     const sandbar = new Sandbar({ url: stack.url, apiKey: stack.key });
     session = await sandbar.session({ limits: { memory_mb: 1024, tmpfs_mb: 500 } });
   });
-  afterEach(() => session.stop());
 
   const room = (path = "") => `/sessions/${session.id}/files${path && `?path=${encodeURIComponent(path)}`}`;
   const item = (page: Page, name: string) => page.getByRole("treeitem", { name, exact: true });
