@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { clsx } from "clsx";
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef } from "react";
+import { type KeyboardEvent, type MouseEvent, memo, type ReactNode, useMemo, useRef } from "react";
 import { Skeleton } from "./skeleton.tsx";
 
 export interface Column<Row> {
@@ -60,7 +60,7 @@ export function Table<Row>({
       if (onEnd && range && range.endIndex >= rows.length - 10) onEnd();
     },
   });
-  const shown = columns.filter(({ from }) => !from || width >= FROM[from]);
+  const shown = useMemo(() => columns.filter(({ from }) => !from || width >= FROM[from]), [columns, width]);
   const template = shown.map((column) => column.width).join(" ");
 
   const move = (event: KeyboardEvent<HTMLDivElement>) => {
@@ -114,43 +114,17 @@ export function Table<Row>({
             {virtual.getVirtualItems().map(({ index, key, start }) => {
               const row = rows[index]!;
               return (
-                <div
+                <Row
                   key={key}
-                  role="row"
-                  aria-rowindex={index + 2}
-                  aria-selected={selected?.(row)}
-                  data-row={index}
-                  tabIndex={0}
-                  onClick={(event) => {
-                    // A button or a link in the row is its own.
-                    if ((event.target as HTMLElement).closest("a, button, input, label")) return;
-                    if (window.getSelection()?.toString()) return;
-                    onOpen?.(row, event);
-                  }}
-                  className={clsx(
-                    "absolute inset-x-0 grid items-center gap-x-4 border-b border-line/70 px-3 -outline-offset-2",
-                    onOpen && "cursor-pointer hover:bg-hover/60",
-                    selected?.(row) && "bg-accent-soft/60",
-                  )}
-                  style={{
-                    gridTemplateColumns: template,
-                    height: rowHeight,
-                    transform: `translateY(${start}px)`,
-                  }}
-                >
-                  {shown.map((column) => (
-                    <div
-                      key={column.id}
-                      role="cell"
-                      className={clsx(
-                        "min-w-0 truncate",
-                        column.align === "right" && "text-right tabular-nums",
-                      )}
-                    >
-                      {column.cell(row)}
-                    </div>
-                  ))}
-                </div>
+                  row={row}
+                  index={index}
+                  start={start}
+                  height={rowHeight}
+                  columns={shown as readonly Column<unknown>[]}
+                  template={template}
+                  selected={selected?.(row)}
+                  onOpen={onOpen as RowProps["onOpen"]}
+                />
               );
             })}
           </div>
@@ -159,3 +133,49 @@ export function Table<Row>({
     </div>
   );
 }
+
+interface RowProps {
+  row: unknown;
+  index: number;
+  start: number;
+  height: number;
+  columns: readonly Column<unknown>[];
+  template: string;
+  selected: boolean | undefined;
+  onOpen?: (row: unknown, event: MouseEvent | KeyboardEvent) => void;
+}
+
+/** Drawn again when it changes, not whenever the table is scrolled. */
+const Row = memo(function Row({ row, index, start, height, columns, template, selected, onOpen }: RowProps) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={selected}
+      data-row={index}
+      tabIndex={0}
+      onClick={(event) => {
+        // A button or a link in the row is its own.
+        if ((event.target as HTMLElement).closest("a, button, input, label")) return;
+        if (window.getSelection()?.toString()) return;
+        onOpen?.(row, event);
+      }}
+      className={clsx(
+        "absolute inset-x-0 grid items-center gap-x-4 border-b border-line/70 px-3 -outline-offset-2",
+        onOpen && "cursor-pointer hover:bg-hover/60",
+        selected && "bg-accent-soft/60",
+      )}
+      style={{ gridTemplateColumns: template, height, transform: `translateY(${start}px)` }}
+    >
+      {columns.map((column) => (
+        <div
+          key={column.id}
+          role="cell"
+          className={clsx("min-w-0 truncate", column.align === "right" && "text-right tabular-nums")}
+        >
+          {column.cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+});
