@@ -43,16 +43,25 @@ th, td { padding: 2px 8px; text-align: right; border-bottom: 1px solid color-mix
 <script>
 (() => {
   const { parent, location: { origin } } = window;
+  const root = document.documentElement;
+  let told = -1;
+  const tell = () => {
+    const height = Math.ceil(root.getBoundingClientRect().height);
+    if (height !== told) parent.postMessage({ height: told = height }, origin);
+  };
   const show = (event) => {
     const { html, theme } = event.data ?? {};
     if (event.source !== parent || event.origin !== origin || typeof html !== "string") return;
     removeEventListener("message", show);
-    if (theme === "dark") document.documentElement.dataset.theme = "dark";
+    if (theme === "dark") root.dataset.theme = "dark";
     document.body.append(document.createRange().createContextualFragment(html));
+    tell();
   };
   addEventListener("message", show);
-  const tell = () => parent.postMessage({ height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, origin);
-  new ResizeObserver(tell).observe(document.documentElement);
+  // Browsers do not draw frames that are out of sight, and without drawing nothing resizes.
+  new MutationObserver(tell).observe(root, { attributes: true, childList: true, subtree: true });
+  addEventListener("load", tell, true);
+  new ResizeObserver(tell).observe(root);
   document.currentScript.remove();
 })();
 </script>
