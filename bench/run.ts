@@ -13,6 +13,7 @@ import type { Client } from "@sandbar/test/fixtures/client.ts";
 import { Stack } from "@sandbar/test/fixtures/stack.ts";
 import { benchArtifacts } from "./artifacts.ts";
 import { benchBash } from "./bash.ts";
+import { benchBurst } from "./burst.ts";
 import { benchCells, benchCpu, benchThroughput } from "./cells.ts";
 import { compareTrees } from "./compare.ts";
 import { benchFiles, benchMemory } from "./files.ts";
@@ -79,10 +80,17 @@ if (first === "compare" && folder) {
   console.log(table(["what", folder, "this tree", "ratio"], await compareTrees(folder, say)));
   process.exit();
 }
+if (first === "burst") {
+  await ensureDockerEngine({ log: say });
+  await ensureImages({ names: ["python"], log: say });
+  const head = folder ? ["what", folder, "this tree", "ratio"] : ["what", "this tree"];
+  console.log(table(head, await benchBurst(folder, say)));
+  process.exit();
+}
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
 const strange = wanted.filter((name) => !NAMES.includes(name));
 if (process.argv.includes("--help") || strange.length > 0) {
-  const usage = `Usage: npm run bench [-- [--write] [${NAMES.join(" | ")}]…]\n\nWithout names everything is measured. --write puts all results into bench/README.md.\n\n       npm run bench -- compare <folder of another clone>\n\nmeasures cells of both trees in rounds that alternate.`;
+  const usage = `Usage: npm run bench [-- [--write] [${NAMES.join(" | ")}]…]\n\nWithout names everything is measured. --write puts all results into bench/README.md.\n\n       npm run bench -- compare <folder of another clone>\n\nmeasures cells of both trees in rounds that alternate.\n\n       npm run bench -- burst [folder of another clone]\n\nmeasures many sessions at once, with CPU time and syncs.`;
   console.log(strange.length > 0 ? `No such part: ${strange.join(", ")}\n\n${usage}` : usage);
   process.exit(strange.length > 0 ? 2 : 0);
 }

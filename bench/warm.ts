@@ -7,7 +7,7 @@ import { eventually, Stack } from "@sandbar/test/fixtures/stack.ts";
 import { dockerRunToFirstResult } from "./baselines.ts";
 import { ms, ratio, summarize } from "./statistics.ts";
 
-const CROWD = 20;
+export const CROWD = 20;
 const ROUNDS = 10;
 const CROWDS = 3;
 
@@ -54,16 +54,12 @@ async function sessions(stack: Stack, cold: Stack, say: (line: string) => void):
   };
   for (let round = 0; round < ROUNDS; round++) {
     samples.run.push(dockerRunToFirstResult());
-    const began = performance.now();
-    const { id } = await client.create();
-    const created = performance.now();
-    const { text } = await client.run(id, "1+1");
+    const { id, created, took } = await one(client);
     const answered = performance.now();
-    if (text !== "2") throw new Error("wrong answer");
     await client.stop(id);
-    samples.create.push(created - began);
-    samples.first.push(answered - created);
-    samples.both.push(answered - began);
+    samples.create.push(created);
+    samples.first.push(took - created);
+    samples.both.push(took);
     samples.stop.push(performance.now() - answered);
     await poolOf(stack, CROWD);
     samples.mounted.push(await mounted(client));
@@ -73,7 +69,9 @@ async function sessions(stack: Stack, cold: Stack, say: (line: string) => void):
   say(`${CROWD} at once`);
   const crowds: { all: number; each: number[] }[] = [];
   for (let round = 0; round < CROWDS; round++) {
-    crowds.push(await crowd(client));
+    const { ids, ...times } = await crowd(client);
+    crowds.push(times);
+    await Promise.all(ids.map((id) => client.stop(id)));
     await poolOf(stack, CROWD);
   }
   const median = (values: number[]) => summarize(values).median;
@@ -99,23 +97,26 @@ async function sessions(stack: Stack, cold: Stack, say: (line: string) => void):
   ];
 }
 
-/** Many sessions at the same moment, each until its first result. */
-async function crowd(client: Client): Promise<{ all: number; each: number[] }> {
+/** One session until its first result. */
+export async function one(client: Client): Promise<{ id: string; created: number; took: number }> {
   const began = performance.now();
-  const sessions = await Promise.all(
-    Array.from({ length: CROWD }, async () => {
-      const { id } = await client.create();
-      await client.run(id, "1+1");
-      return { id, took: performance.now() - began };
-    }),
-  );
+  const { id } = await client.create();
+  const created = performance.now() - began;
+  const { text } = await client.run(id, "1+1");
+  if (text !== "2") throw new Error("wrong answer");
+  return { id, created, took: performance.now() - began };
+}
+
+/** Many at the same moment. */
+export async function crowd(client: Client): Promise<{ all: number; each: number[]; ids: string[] }> {
+  const began = performance.now();
+  const sessions = await Promise.all(Array.from({ length: CROWD }, () => one(client)));
   const all = performance.now() - began;
-  await Promise.all(sessions.map(({ id }) => client.stop(id)));
-  return { all, each: sessions.map(({ took }) => took) };
+  return { all, each: sessions.map(({ took }) => took), ids: sessions.map(({ id }) => id) };
 }
 
 /** Waits until so many boxes are warm, and the machine has had a moment to itself. */
-async function poolOf(stack: Stack, size: number): Promise<void> {
+export async function poolOf(stack: Stack, size: number): Promise<void> {
   await eventually(`a pool of ${size}`, 180_000, () => {
     const db = new DatabaseSync(join(stack.home, "host/journal.sqlite"), { readOnly: true });
     try {

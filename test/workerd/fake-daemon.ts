@@ -141,8 +141,11 @@ export class FakeDaemon {
     }
     if (known) return;
     const { session, command } = frame;
-    if (command.type === "session.create" && this.obliging && !this.sessions.has(session))
-      this.ready(session);
+    if (command.type === "session.create") {
+      const had = this.sessions.get(session);
+      if (had) this.report(session, had);
+      else if (this.obliging) this.ready(session);
+    }
     if (command.type === "session.stop" && this.obliging) this.report(session, { state: "stopped" });
     if (command.type === "run" && !this.ran.has(command.execution)) {
       this.ran.set(command.execution, 1);
