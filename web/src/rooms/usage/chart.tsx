@@ -1,0 +1,109 @@
+/** @module A chart over time. Loaded when one is looked at: uPlot is not for the first page. */
+import { useEffect, useRef, useState } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useDark } from "../../shell/theme.ts";
+import { useWidth } from "../../ui/use-width.ts";
+import type { ChartSeries } from "./chart-card.tsx";
+
+const HEIGHT = 132;
+
+/** `onPoint` tells which point the mouse is at. */
+export default function Chart({
+  times,
+  series,
+  format,
+  onPoint,
+}: {
+  /** Seconds since 1970. */
+  times: readonly number[];
+  series: readonly ChartSeries[];
+  format: (value: number) => string;
+  onPoint: (index: number | null) => void;
+}) {
+  const [box, width] = useWidth<HTMLDivElement>();
+  const dark = useDark();
+  const told = useRef(onPoint);
+  told.current = onPoint;
+  const formatted = useRef(format);
+  formatted.current = format;
+  const [plot, setPlot] = useState<uPlot | null>(null);
+  const shape = series.map(({ label, tone, kind }) => `${label} ${tone} ${kind}`).join();
+  const drawn = useRef(series);
+  drawn.current = series;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape and the theme make it anew, data do not
+  useEffect(() => {
+    const element = box.current;
+    if (!element || width === 0) return;
+    const colour = (name: string) => resolved(element, `var(--${name})`);
+    const axis = {
+      stroke: colour("faint"),
+      grid: { stroke: colour("line"), width: 1 },
+      ticks: { show: false },
+      font: "11px 'Inter Variable', system-ui, sans-serif",
+    };
+    const made = new uPlot(
+      {
+        width,
+        height: HEIGHT,
+        padding: [8, 6, 0, 0],
+        legend: { show: false },
+        cursor: { y: false, points: { show: false }, drag: { setScale: false } },
+        hooks: { setCursor: [(self) => told.current(self.cursor.idx ?? null)] },
+        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        axes: [
+          { ...axis, grid: { show: false }, size: 22, gap: 4 },
+          {
+            ...axis,
+            size: 52,
+            gap: 4,
+            space: 36,
+            values: (_, values) => values.map((value) => formatted.current(value)),
+          },
+        ],
+        series: [
+          {},
+          ...drawn.current.map(({ label, tone, kind }) => ({
+            label,
+            stroke: colour(tone),
+            width: kind === "bars" ? 0 : 1.5,
+            fill: kind === "bars" ? colour(tone) : undefined,
+            points: { show: false },
+            ...(kind === "bars" ? { paths: uPlot.paths.bars!({ size: [0.7, 24], align: 1 }) } : {}),
+          })),
+        ],
+      },
+      toData(times, drawn.current),
+      element,
+    );
+    setPlot(made);
+    return () => {
+      made.destroy();
+      setPlot(null);
+    };
+  }, [width > 0, shape, dark]);
+
+  useEffect(() => {
+    if (plot && width > 0 && width !== plot.width) plot.setSize({ width, height: HEIGHT });
+  }, [plot, width]);
+  useEffect(() => {
+    plot?.setData(toData(times, series));
+  }, [plot, times, series]);
+
+  return <div ref={box} aria-hidden className="w-full" style={{ height: HEIGHT }} />;
+}
+
+function toData(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
+  return [[...times], ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
+}
+
+/** A canvas knows no custom properties, and the computed value of one is still `light-dark(…)`. */
+function resolved(element: HTMLElement, colour: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = colour;
+  element.append(probe);
+  const value = getComputedStyle(probe).color;
+  probe.remove();
+  return value;
+}
