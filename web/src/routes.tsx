@@ -104,6 +104,11 @@ const sessionTabs = [
   }),
   createRoute({
     getParentRoute: () => session,
+    path: "/datasets",
+    component: lazyRouteComponent(() => import("./rooms/datasets/session-datasets.tsx"), "SessionDatasets"),
+  }),
+  createRoute({
+    getParentRoute: () => session,
     path: "/details",
     component: lazyRouteComponent(() => import("./rooms/session/details.tsx"), "Details"),
   }),

@@ -1,5 +1,4 @@
 import { useMemo } from "react";
-import { useCrumbs } from "../../shell/crumbs.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { isAlive, useSession } from "../session/use-session.ts";
 import { StagedDatasets } from "./staged-datasets.tsx";
@@ -7,11 +6,6 @@ import { ThreeModes } from "./three-modes.tsx";
 
 export function SessionDatasets() {
   const session = useSession();
-  useCrumbs([
-    { label: "Sessions", to: "/sessions" },
-    { label: session.key, to: `/sessions/${session.id}` },
-    { label: "Datasets" },
-  ]);
   const sessions = useMemo(() => [session.info], [session]);
   return (
     <div className="px-4 pt-3 pb-4 sm:px-6">

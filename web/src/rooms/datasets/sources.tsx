@@ -81,7 +81,12 @@ export function Sources() {
       header: <span className="sr-only">Remove</span>,
       width: "1.75rem",
       cell: (source) => (
-        <IconButton label={`Remove ${source.name}`} danger icon={<Trash2 />} onClick={() => setRemoving(source)} />
+        <IconButton
+          label={`Remove ${source.name}`}
+          danger
+          icon={<Trash2 />}
+          onClick={() => setRemoving(source)}
+        />
       ),
     },
   ];
@@ -107,8 +112,8 @@ export function Sources() {
             loading={isPending}
             empty={
               <p className="rounded-lg border border-dashed px-4 py-6 text-center text-muted">
-                A source is an HTTP server that answers datasets by id. Hosts fetch from it with headers that no sandbox
-                ever sees.
+                A source is an HTTP server that answers datasets by id. Hosts fetch from it with headers that
+                no sandbox ever sees.
               </p>
             }
           />

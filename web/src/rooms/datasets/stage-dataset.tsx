@@ -87,7 +87,10 @@ function StageForm({
     setBusy(true);
     setError(null);
     try {
-      const { datasets } = new Session(sandbar.http, await sandbar.getSession(session).then(({ info }) => info));
+      const { datasets } = new Session(
+        sandbar.http,
+        await sandbar.getSession(session).then(({ info }) => info),
+      );
       const options = version.trim() ? { version: version.trim() } : {};
       const origin =
         from === "file"
@@ -157,7 +160,9 @@ function StageForm({
                 onChange={(event) => setSource(event.target.value)}
               />
               <datalist id="dataset-sources">
-                {sources.data?.map(({ id: known, name }) => <option key={known} value={name} />)}
+                {sources.data?.map(({ id: known, name }) => (
+                  <option key={known} value={name} />
+                ))}
               </datalist>
             </>
           )}

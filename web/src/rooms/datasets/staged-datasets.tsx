@@ -124,8 +124,8 @@ export function StagedDatasets({
         }}
       >
         <p>
-          <code className="break-all">{removing?.dataset.path}</code> goes, also when code has changed it. Where it came
-          from, it stays.
+          <code className="break-all">{removing?.dataset.path}</code> goes, also when code has changed it.
+          Where it came from, it stays.
         </p>
       </ConfirmDialog>
     </section>

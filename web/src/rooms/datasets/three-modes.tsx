@@ -3,9 +3,19 @@ import type { ReactNode } from "react";
 import { EmptyState } from "../../ui/empty-state.tsx";
 
 const MODES = [
-  { access: "API", about: "You stage what code may see, from a source, an artifact or your own bytes. It is at /session/data." },
-  { access: "LOCAL_RO", about: "Code sees the folder that the host's operator has set, read-only, at /data." },
-  { access: "NONE", about: "Code sees no data but its own. Sessions are made like this unless told otherwise." },
+  {
+    access: "API",
+    about:
+      "You stage what code may see, from a source, an artifact or your own bytes. It is at /session/data.",
+  },
+  {
+    access: "LOCAL_RO",
+    about: "Code sees the folder that the host's operator has set, read-only, at /data.",
+  },
+  {
+    access: "NONE",
+    about: "Code sees no data but its own. Sessions are made like this unless told otherwise.",
+  },
 ] as const;
 
 /** Nothing is staged: how data come to sessions at all. */

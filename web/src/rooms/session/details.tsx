@@ -1,175 +1,134 @@
-import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
-import { keys } from "../../api/keys.ts";
-import { Bytes, formatBytes } from "../../ui/bytes.tsx";
+import { type ReactNode, useState } from "react";
 import { CodeSnippet } from "../../ui/code-snippet.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
 import { languageName } from "../../ui/language-name.ts";
-import { Meter } from "../../ui/meter.tsx";
+import { StateDot } from "../../ui/state-dot.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
 import { Time } from "../../ui/time.tsx";
-import { isAlive, useSession } from "./use-session.ts";
+import { sessionSnippets } from "./session-snippets.ts";
+import { useSession } from "./use-session.ts";
 
-/** What the session is made of, how much of it is used, and how other programs reach it. */
+/** Everything that a session's description says, and how programs reach it. */
 export function Details() {
-  const session = useSession();
-  const { info } = session;
-  const alive = isAlive(session);
-  const metrics = useQuery({
-    queryKey: keys.metrics(session.id),
-    queryFn: () => session.metrics(),
-    enabled: alive,
-    refetchInterval: 5000,
-    retry: false,
-  });
-  const now = metrics.data?.data.at(-1);
-  const limits = metrics.data?.limits;
-  const labels = Object.entries(info.labels);
+  const { info } = useSession();
+  const [tab, setTab] = useState("curl");
+  const { limits } = info;
   return (
-    <div className="mx-auto grid max-w-5xl gap-x-10 gap-y-6 px-4 py-5 sm:px-6 lg:grid-cols-2">
-      <Part title="Session">
-        <Row name="Id">
-          <code className="truncate">{session.id}</code>
-          <CopyButton text={session.id} label="Copy id" />
-        </Row>
-        <Row name="Key">
-          <span className="truncate">{session.key}</span>
-        </Row>
-        <Row name="Runtime">{languageName(info.runtime)}</Row>
-        <Row name="Image">
-          <code className="truncate">{info.image ?? "the runtime's own"}</code>
-        </Row>
-        <Row name="Host">
-          <code className="truncate">{info.host_id ?? "–"}</code>
-        </Row>
-        <Row name="Labels">
-          {labels.length === 0 ? (
-            <span className="text-faint">none</span>
-          ) : (
-            <span className="flex flex-wrap gap-1">
-              {labels.map(([name, value]) => (
-                <span key={name} className="rounded bg-hover px-1.5 text-xs">
-                  {name}={value}
-                </span>
-              ))}
-            </span>
-          )}
-        </Row>
-      </Part>
-      <Part title="Walls">
-        <Row name="Storage">
-          {info.storage === "TMPFS"
-            ? "/session is memory, gone with the session"
-            : "/session is a folder of the host"}
-        </Row>
-        <Row name="Datasets">
-          {
-            { NONE: "none", LOCAL_RO: "the host's, read-only at /data", API: "staged into /session/data" }[
-              info.datasets.access
-            ]
-          }
-        </Row>
-        <Row name="Network">
-          {info.network === "none" ? "none but loopback" : "the internet, not the host or private ranges"}
-        </Row>
-        <Row name="Cell timeout">{info.limits.timeout_s} s</Row>
-      </Part>
-      <Part title="Use">
-        <Usage
-          name="CPU"
-          value={now?.cpu_percent}
-          max={limits && limits.cpus * 100}
-          text={now && `${Math.round(now.cpu_percent)} %`}
-          of={`${info.limits.cpus} CPUs`}
-        />
-        <Usage
-          name="Memory"
-          value={now?.memory_bytes}
-          max={limits?.memory_bytes}
-          text={now && formatBytes(now.memory_bytes)}
-          of={formatBytes(info.limits.memory_mb * 1024 * 1024)}
-        />
-        <Usage
-          name="Processes"
-          value={now?.processes}
-          max={limits?.pids}
-          text={now && String(now.processes)}
-          of={String(info.limits.pids)}
-        />
-        {limits?.disk_bytes != null && (
-          <Usage
-            name="Files in memory"
-            value={now?.disk_bytes ?? 0}
-            max={limits.disk_bytes}
-            text={formatBytes(now?.disk_bytes ?? 0)}
-            of={formatBytes(limits.disk_bytes)}
-          />
-        )}
-        {limits?.disk_bytes == null && (
-          <Row name="Files in memory">
-            <Bytes value={info.limits.tmpfs_mb * 1024 * 1024} /> at most
+    <div className="grid gap-x-8 gap-y-6 px-4 pt-4 pb-6 sm:px-6 xl:grid-cols-2">
+      <div className="min-w-0 space-y-6">
+        {info.error && <ErrorNote error={info.error} />}
+        <Group title="Session">
+          <Row name="Id" copy={info.id}>
+            <code className="break-all">{info.id}</code>
           </Row>
-        )}
-      </Part>
-      <Part title="Life">
-        <Row name="Created">
-          <Time at={info.created_at} />
-        </Row>
-        <Row name="Last used">
-          <Time at={info.last_used_at} />
-        </Row>
-        <Row name="Ends">{alive ? <Time at={info.expires_at} /> : info.status}</Row>
-      </Part>
-      <section className="lg:col-span-2">
-        <h2 className="mb-2 font-medium">From a program</h2>
-        <CodeSnippet
-          code={`curl -s ${location.origin}/v1/sessions/${session.id}/executions \\
-  -H "Authorization: Bearer $SANDBAR_API_KEY" -H 'Content-Type: application/json' \\
-  -d '{"code": "print(6 * 7)"}'`}
-        />
-      </section>
+          <Row name="Key" copy={info.key}>
+            <span className="break-all">{info.key}</span>
+          </Row>
+          <Row name="State">
+            <StateDot state={info.status} />
+          </Row>
+          <Row name="Runtime">{languageName(info.runtime)}</Row>
+          <Row name="Image" copy={info.image}>
+            {info.image ? <code className="break-all">{info.image}</code> : <None>not chosen yet</None>}
+          </Row>
+          <Row name="Host" copy={info.host_id}>
+            {info.host_id ? <code className="break-all">{info.host_id}</code> : <None>none</None>}
+          </Row>
+        </Group>
+        <Group title="Life">
+          <Row name="Made">
+            <Exact at={info.created_at} />
+          </Row>
+          <Row name="Last used">
+            <Exact at={info.last_used_at} />
+          </Row>
+          <Row name="Ends">
+            {info.expires_at ? <Exact at={info.expires_at} /> : <None>when it is stopped</None>}
+          </Row>
+        </Group>
+        <Group title="What it may use">
+          <Row name="Memory">{limits.memory_mb.toLocaleString()} MB</Row>
+          <Row name="CPUs">{limits.cpus}</Row>
+          <Row name="Processes">{limits.pids.toLocaleString()}</Row>
+          <Row name="Disk">
+            {info.storage === "TMPFS"
+              ? `${limits.tmpfs_mb.toLocaleString()} MB, in memory (TMPFS)`
+              : "a folder of the host (BIND)"}
+          </Row>
+          <Row name="Time for a cell">
+            {limits.timeout_s.toLocaleString()} s, unless the cell says otherwise
+          </Row>
+          <Row name="Network">{info.network === "none" ? "none" : "out to the internet (egress)"}</Row>
+          <Row name="Datasets">
+            <code>{info.datasets.access}</code>
+          </Row>
+        </Group>
+        <Group title="Labels">
+          {Object.entries(info.labels).map(([name, value]) => (
+            <Row key={name} name={name} copy={`${name}=${value}`}>
+              <span className="break-all">{value}</span>
+            </Row>
+          ))}
+          {Object.keys(info.labels).length === 0 && (
+            <Row name="None">Labels are given when a session is made.</Row>
+          )}
+        </Group>
+      </div>
+      <div className="min-w-0 space-y-6">
+        <section>
+          <h2 className="mb-1 font-semibold">From your programs</h2>
+          <Tabs
+            value={tab}
+            onChange={setTab}
+            tabs={sessionSnippets(location.origin, info).map(({ id, label, code }) => ({
+              value: id,
+              label,
+              content: <CodeSnippet code={code} />,
+            }))}
+          />
+        </section>
+        <section>
+          <h2 className="mb-2 font-semibold">As the API says it</h2>
+          <CodeSnippet code={JSON.stringify(info, null, 2)} />
+        </section>
+      </div>
     </div>
   );
 }
 
-function Part({ title, children }: { title: string; children: ReactNode }) {
+function Group({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section>
-      <h2 className="mb-1 font-medium">{title}</h2>
-      <dl className="divide-y">{children}</dl>
+      <h2 className="mb-1.5 font-semibold">{title}</h2>
+      <dl className="divide-y divide-line/70 rounded-lg border bg-surface">{children}</dl>
     </section>
   );
 }
 
-function Row({ name, children }: { name: string; children: ReactNode }) {
+function Row({ name, copy, children }: { name: string; copy?: string | null; children: ReactNode }) {
   return (
-    <div className="flex min-h-8 items-center gap-3 py-0.5">
-      <dt className="w-32 shrink-0 text-muted">{name}</dt>
-      <dd className="flex min-w-0 flex-1 items-center gap-1">{children}</dd>
+    <div className="grid min-h-9 grid-cols-[7.5rem_1fr_auto] items-center gap-x-3 px-3 py-1">
+      <dt className="truncate text-muted" title={name}>
+        {name}
+      </dt>
+      <dd className="min-w-0 [&_code]:text-xs">{children}</dd>
+      {copy ? <CopyButton text={copy} label={`Copy ${name.toLowerCase()}`} /> : <span />}
     </div>
   );
 }
 
-function Usage({
-  name,
-  value,
-  max,
-  text,
-  of,
-}: {
-  name: string;
-  value: number | undefined;
-  max: number | undefined;
-  text: string | undefined;
-  of: string;
-}) {
+function Exact({ at }: { at: string }) {
   return (
-    <Row name={name}>
-      <span className="w-40 shrink-0 tabular-nums">
-        {text ?? "–"} <span className="text-faint">of {of}</span>
+    <>
+      {new Date(at).toLocaleString()}{" "}
+      <span className="text-muted">
+        (<Time at={at} />)
       </span>
-      {value !== undefined && max !== undefined && (
-        <Meter value={value} max={max} label={name} className="flex-1" />
-      )}
-    </Row>
+    </>
   );
+}
+
+function None({ children }: { children: ReactNode }) {
+  return <span className="text-faint">{children}</span>;
 }

@@ -3,6 +3,7 @@ import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import {
   CircleStop,
   Copy,
+  Database,
   FolderTree,
   Info,
   ListTree,
@@ -33,7 +34,8 @@ const TABS = [
   { to: "/sessions/$id/files", label: "Files", icon: <FolderTree />, key: "3" },
   { to: "/sessions/$id/processes", label: "Processes", icon: <ListTree />, key: "4" },
   { to: "/sessions/$id/artifacts", label: "Artifacts", icon: <Package />, key: "5" },
-  { to: "/sessions/$id/details", label: "Details", icon: <Info />, key: "6" },
+  { to: "/sessions/$id/datasets", label: "Datasets", icon: <Database />, key: "6" },
+  { to: "/sessions/$id/details", label: "Details", icon: <Info />, key: "7" },
 ] as const;
 
 /** Around the rooms of one session: what it is, how it does, and the way between them. */

@@ -1,14 +1,8 @@
 import { lazy, Suspense, useState } from "react";
 import { Skeleton } from "../../ui/skeleton.tsx";
+import type { ChartSeries } from "./chart.tsx";
 
 const Chart = lazy(() => import("./chart.tsx"));
-
-export interface ChartSeries {
-  label: string;
-  tone: "accent" | "danger" | "warn" | "faint";
-  kind: "bars" | "line";
-  values: readonly (number | null)[];
-}
 
 /** One chart with what it comes to. Whoever does not see it reads the same as a table. */
 export function ChartCard({

@@ -4,9 +4,15 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useDark } from "../../shell/theme.ts";
 import { useWidth } from "../../ui/use-width.ts";
-import type { ChartSeries } from "./chart-card.tsx";
 
 const HEIGHT = 132;
+
+export interface ChartSeries {
+  label: string;
+  tone: "accent" | "danger" | "warn" | "faint";
+  kind: "bars" | "line";
+  values: readonly (number | null)[];
+}
 
 /** `onPoint` tells which point the mouse is at. */
 export default function Chart({
@@ -32,7 +38,7 @@ export default function Chart({
   const drawn = useRef(series);
   drawn.current = series;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape and the theme make it anew, data do not
+  // The shape and the theme make it anew, data do not.
   useEffect(() => {
     const element = box.current;
     if (!element || width === 0) return;

@@ -40,7 +40,9 @@ export function Health() {
       <h2 className="mb-1.5 font-semibold">Health</h2>
       <ul className="space-y-1">
         <Part name="Control plane" state={stateOf(plane)}>
-          {plane.data === undefined ? explain(plane.error) : `answers in ${Math.max(1, Math.round(plane.data))} ms`}
+          {plane.data === undefined
+            ? explain(plane.error)
+            : `answers in ${Math.max(1, Math.round(plane.data))} ms`}
         </Part>
         <Part name="Database" state={stateOf(database)}>
           {database.data ? "answers" : explain(database.error)}
@@ -52,7 +54,13 @@ export function Health() {
           <Part
             name="Hosts"
             state={
-              !hosts.data ? stateOf(hosts) : online === 0 ? "error" : online < hosts.data.length ? "unreachable" : "ok"
+              !hosts.data
+                ? stateOf(hosts)
+                : online === 0
+                  ? "error"
+                  : online < hosts.data.length
+                    ? "unreachable"
+                    : "ok"
             }
           >
             {hosts.data ? (

@@ -38,6 +38,11 @@ describe("what a series comes to", () => {
   });
 
   it("says nothing of latencies when nothing ran", () => {
-    expect(summarize([point({})])).toMatchObject({ p50_ms: null, p95_ms: null, executions: 0, sessions_peak: 0 });
+    expect(summarize([point({})])).toMatchObject({
+      p50_ms: null,
+      p95_ms: null,
+      executions: 0,
+      sessions_peak: 0,
+    });
   });
 });

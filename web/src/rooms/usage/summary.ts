@@ -19,7 +19,8 @@ export interface Summary {
 export function summarize(points: readonly UsagePoint[]): Summary {
   const errors = new Map<string, number>();
   for (const point of points)
-    for (const [code, count] of Object.entries(point.errors)) errors.set(code, (errors.get(code) ?? 0) + count);
+    for (const [code, count] of Object.entries(point.errors))
+      errors.set(code, (errors.get(code) ?? 0) + count);
   const sum = (value: (point: UsagePoint) => number) => points.reduce((all, point) => all + value(point), 0);
   return {
     executions: sum(({ executions }) => executions),
@@ -28,7 +29,9 @@ export function summarize(points: readonly UsagePoint[]): Summary {
       .map(([code, count]) => ({ code, count }))
       .sort((a, b) => b.count - a.count || a.code.localeCompare(b.code)),
     p50_ms: weighedMedian(
-      points.flatMap(({ p50_ms, executions }) => (p50_ms === null ? [] : [{ value: p50_ms, weight: executions }])),
+      points.flatMap(({ p50_ms, executions }) =>
+        p50_ms === null ? [] : [{ value: p50_ms, weight: executions }],
+      ),
     ),
     p95_ms: points.reduce<number | null>(
       (most, { p95_ms }) => (p95_ms === null ? most : Math.max(most ?? 0, p95_ms)),
@@ -41,7 +44,8 @@ export function summarize(points: readonly UsagePoint[]): Summary {
   };
 }
 
-export const failedIn = ({ errors }: UsagePoint) => Object.values(errors).reduce((all, count) => all + count, 0);
+export const failedIn = ({ errors }: UsagePoint) =>
+  Object.values(errors).reduce((all, count) => all + count, 0);
 
 function weighedMedian(values: { value: number; weight: number }[]): number | null {
   const sorted = [...values].sort((a, b) => a.value - b.value);

@@ -134,7 +134,12 @@ function chartsOf(points: readonly UsagePoint[]) {
     times: points.map(({ at }) => Date.parse(at) / 1000),
     executions: [
       // Behind: all of them. Before: those that failed.
-      { label: "executions", tone: "accent", kind: "bars", values: points.map(({ executions }) => executions) },
+      {
+        label: "executions",
+        tone: "accent",
+        kind: "bars",
+        values: points.map(({ executions }) => executions),
+      },
       { label: "failed", tone: "danger", kind: "bars", values: points.map(failedIn) },
     ],
     latency: [
@@ -156,7 +161,12 @@ function chartsOf(points: readonly UsagePoint[]) {
       },
     ],
     bytes: [
-      { label: "kept", tone: "accent", kind: "bars", values: points.map(({ artifact_bytes }) => artifact_bytes) },
+      {
+        label: "kept",
+        tone: "accent",
+        kind: "bars",
+        values: points.map(({ artifact_bytes }) => artifact_bytes),
+      },
     ],
   } as const;
 }
@@ -201,7 +211,10 @@ function Errors({ points }: { points: readonly UsagePoint[] | undefined }) {
                 <span className="text-xs tabular-nums">{whole(count)}</span>
               </div>
               <div aria-hidden className="mt-0.5 h-1 rounded-full bg-hover">
-                <div className="h-full rounded-full bg-danger" style={{ width: `${(100 * count) / most}%` }} />
+                <div
+                  className="h-full rounded-full bg-danger"
+                  style={{ width: `${(100 * count) / most}%` }}
+                />
               </div>
             </li>
           ))}
@@ -227,7 +240,12 @@ function Quotas({ tenant }: { tenant: string }) {
         <Skeleton className="h-24 w-full" />
       ) : (
         <div className="space-y-2">
-          <Quota name="Sessions at once" used={data.live_sessions} of={data.limits.live_sessions} text={whole} />
+          <Quota
+            name="Sessions at once"
+            used={data.live_sessions}
+            of={data.limits.live_sessions}
+            text={whole}
+          />
           <Quota
             name="Bytes of artifacts"
             used={data.artifacts.bytes}
