@@ -36,7 +36,8 @@ script = ${script}
 pd.DataFrame({"city": ["Lagos", "Lima"] * 500, "amount": range(1000)}).to_parquet(A + "sales.parquet")
 open(A + "prices.csv", "w").write("item;price\\nbread;3\\n")
 open(A + "evil.html", "w").write("<h1>Report</h1><script>" + script + "</script>")
-open(A + "evil.svg", "w").write('<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40"><script>' + script.replace("&", "&amp;").replace("<", "&lt;") + "</script></svg>")
+attribute = script.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+open(A + "evil.svg", "w").write('<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40"><foreignObject width="80" height="40"><img xmlns="http://www.w3.org/1999/xhtml" src="x" onerror="' + attribute + '"/></foreignObject></svg>')
 open(A + "<img src=x onerror=alert(1)>.txt", "w").write("a hostile name")
 `,
     );
@@ -85,10 +86,8 @@ open(A + "<img src=x onerror=alert(1)>.txt", "w").write("a hostile name")
     await page.getByText(name, { exact: true }).click();
     await page.frameLocator(`iframe[title="${name}"]`).getByText("reached: nothing").waitFor();
     expect(page.url()).toBe(`${stack.url}/artifacts`);
-    expect(await page.evaluate(() => [document.body.dataset.owned, localStorage.getItem("owned")])).toEqual([
-      undefined,
-      null,
-    ]);
+    const owned = "[document.body.dataset.owned ?? null, localStorage.getItem('owned')]";
+    expect(await page.evaluate(owned)).toEqual([null, null]);
   });
 
   it("are only text where their name is markup", async () => {

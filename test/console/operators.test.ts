@@ -12,17 +12,18 @@ describe("the rooms of operators", () => {
   const browser = useBrowser(stack);
 
   it("add a host, which turns green when it joins, drain it and remove it", async () => {
+    const name = `second-${Date.now() % 10_000}`;
     const page = await browser.open("/hosts");
     await page.getByRole("button", { name: "Add a host" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a host" });
-    const command = await dialog.locator("pre").innerText();
-    const [, url, token] = /join (\S+) (\S+)/.exec(command)!;
+    const command = await dialog.locator("pre").textContent();
+    const [, url, token] = /join (\S+) (\S+)/.exec(command!)!;
     expect(url).toBe(stack.url);
 
     const home = mkdtempSync(join(tmpdir(), "sandbar-test-"));
     const env = { ...process.env, SANDBAR_HOME: home, SANDBAR_URL: stack.url, SANDBAR_POOL_SIZE: "0" };
     const main = join(REPO, "agent-host/src/main.ts");
-    execFileSync(process.execPath, [main, "join", url!, token!, "--name", "second"], { env, stdio: "pipe" });
+    execFileSync(process.execPath, [main, "join", url!, token!, "--name", name], { env, stdio: "pipe" });
     const hostId: string = JSON.parse(readFileSync(join(home, "host/identity.json"), "utf8")).host_id;
     const daemon = spawn("setpriv", ["--pdeathsig", "KILL", process.execPath, main, "run"], {
       env,
@@ -32,7 +33,7 @@ describe("the rooms of operators", () => {
       await ended(daemon);
       await removeHost(hostId, home);
     });
-    await dialog.getByText("second is online and takes sessions.").waitFor();
+    await dialog.getByText(`${name} is online and takes sessions.`).waitFor();
     await dialog.getByRole("button", { name: "Done" }).click();
 
     // What is made now can only go to the new one.
@@ -40,22 +41,22 @@ describe("the rooms of operators", () => {
     const { id } = await client.create();
     await client.ok("POST", `/v1/hosts/${stack.hostId}/uncordon`);
     await page
-      .getByRole("row", { name: /second/ })
+      .getByRole("row", { name: new RegExp(name) })
       .getByText("1 of")
       .waitFor();
-    await page.getByRole("button", { name: "Actions for second" }).click();
+    await page.getByRole("button", { name: `Actions for ${name}` }).click();
     await page.getByRole("menuitem", { name: "Drain…" }).click();
     await page.getByRole("button", { name: "Drain host" }).click();
     await page
-      .getByRole("row", { name: /second/ })
+      .getByRole("row", { name: new RegExp(name) })
       .getByText("drained")
       .waitFor();
     expect((await client.ok<{ status: string }>("GET", `/v1/sessions/${id}`)).status).toBe("stopped");
 
-    await page.getByRole("button", { name: "Actions for second" }).click();
+    await page.getByRole("button", { name: `Actions for ${name}` }).click();
     await page.getByRole("menuitem", { name: "Remove…" }).click();
     await page.getByRole("button", { name: "Remove host" }).click();
-    await page.getByRole("row", { name: /second/ }).waitFor({ state: "detached" });
+    await page.getByRole("row", { name: new RegExp(name) }).waitFor({ state: "detached" });
     await eventually("the daemon ended", 15_000, () => daemon.exitCode !== null);
     expect(daemon.exitCode).toBe(4);
   });
@@ -66,8 +67,8 @@ describe("the rooms of operators", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("nightly");
     await page.getByRole("textbox", { name: "Tenant" }).fill("acme");
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
-    const secret = await page.getByRole("dialog").locator("pre").first().innerText();
-    const nightly = stack.client(secret);
+    const secret = await page.getByRole("dialog").locator("pre").first().textContent();
+    const nightly = stack.client(secret!);
     expect((await nightly.ok<{ tenant: string }>("GET", "/v1/me")).tenant).toBe("acme");
     await page.getByRole("button", { name: "I have copied it" }).click();
     await expect.poll(() => page.content()).not.toContain(secret);

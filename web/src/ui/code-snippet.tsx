@@ -12,7 +12,7 @@ export function CodeSnippet({ code, className }: { code: string; className?: str
       >
         {code}
       </pre>
-      <CopyButton text={code} className="absolute top-1.5 right-1.5" />
+      <CopyButton text={code} className="absolute top-1.5 right-1.5 bg-sunken" />
     </div>
   );
 }

@@ -155,6 +155,8 @@ const Row = memo(function Row({ row, index, start, height, columns, template, se
       data-row={index}
       tabIndex={0}
       onClick={(event) => {
+        // React passes on what happens in a menu or dialog that a cell has opened elsewhere.
+        if (!event.currentTarget.contains(event.target as Node)) return;
         // A button or a link in the row is its own.
         if ((event.target as HTMLElement).closest("a, button, input, label")) return;
         if (window.getSelection()?.toString()) return;

@@ -44,8 +44,9 @@ export function HostActions({ host, onDrain }: { host: Host; onDrain: () => void
         action="Drain host"
         onConfirm={async () => {
           await sandbar.hosts.drain(host.id);
-          onDrain();
+          // First the list that says that it is cordoned: without that, a drain is over.
           await refresh();
+          onDrain();
         }}
       >
         <p>

@@ -11,6 +11,7 @@ export function ChartCard({
   times,
   series,
   format,
+  binary,
 }: {
   title: string;
   /** In words and numbers, when the mouse is at no point. */
@@ -18,6 +19,7 @@ export function ChartCard({
   times: readonly number[];
   series: readonly ChartSeries[];
   format: (value: number) => string;
+  binary?: boolean;
 }) {
   const [point, setPoint] = useState<number | null>(null);
   const [asTable, setAsTable] = useState(false);
@@ -47,8 +49,8 @@ export function ChartCard({
         <PointTable title={title} times={times} series={series} format={format} />
       ) : (
         <>
-          <Suspense fallback={<Skeleton className="h-[132px] w-full" />}>
-            <Chart times={times} series={series} format={format} onPoint={setPoint} />
+          <Suspense fallback={<Skeleton className="h-36 w-full" />}>
+            <Chart times={times} series={series} format={format} binary={binary} onPoint={setPoint} />
           </Suspense>
           <ul className="flex gap-4 pt-1 pl-13 text-xs text-muted">
             {series.map(({ label, tone }) => (
@@ -83,7 +85,7 @@ function PointTable({
   return (
     // What scrolls must be reachable by keyboard.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
-    <div role="region" aria-label={`${title} as a table`} tabIndex={0} className="h-[156px] overflow-y-auto">
+    <div role="region" aria-label={`${title} as a table`} tabIndex={0} className="h-42 overflow-y-auto">
       <table className="w-full text-xs tabular-nums">
         <thead className="sticky top-0 bg-surface text-faint">
           <tr>

@@ -5,7 +5,8 @@ import "uplot/dist/uPlot.min.css";
 import { useDark } from "../../shell/theme.ts";
 import { useWidth } from "../../ui/use-width.ts";
 
-const HEIGHT = 132;
+/** Also that of what stands in its place while it is loaded. */
+const HEIGHT = 144;
 
 export interface ChartSeries {
   label: string;
@@ -19,12 +20,15 @@ export default function Chart({
   times,
   series,
   format,
+  binary = false,
   onPoint,
 }: {
   /** Seconds since 1970. */
   times: readonly number[];
   series: readonly ChartSeries[];
   format: (value: number) => string;
+  /** Bytes: the axis has steps of KB and MB. */
+  binary?: boolean;
   onPoint: (index: number | null) => void;
 }) {
   const [box, width] = useWidth<HTMLDivElement>();
@@ -57,14 +61,19 @@ export default function Chart({
         legend: { show: false },
         cursor: { y: false, points: { show: false }, drag: { setScale: false } },
         hooks: { setCursor: [(self) => told.current(self.cursor.idx ?? null)] },
-        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        scales: {
+          // A bar begins where its step does, so there must be room for the last one.
+          x: { range: (self, min, max) => [min, max + stepOf(self.data[0])] },
+          y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
+        },
         axes: [
-          { ...axis, grid: { show: false }, size: 22, gap: 4 },
+          { ...axis, grid: { show: false }, size: 34, gap: 4 },
           {
             ...axis,
             size: 52,
             gap: 4,
             space: 36,
+            incrs: binary ? BINARY : WHOLE,
             values: (_, values) => values.map((value) => formatted.current(value)),
           },
         ],
@@ -75,7 +84,8 @@ export default function Chart({
             stroke: colour(tone),
             width: kind === "bars" ? 0 : 1.5,
             fill: kind === "bars" ? colour(tone) : undefined,
-            points: { show: false },
+            // What has no neighbours has no line.
+            points: { show: kind === "line", size: 5, filter: alone },
             ...(kind === "bars" ? { paths: uPlot.paths.bars!({ size: [0.7, 24], align: 1 }) } : {}),
           })),
         ],
@@ -98,6 +108,17 @@ export default function Chart({
   }, [plot, times, series]);
 
   return <div ref={box} aria-hidden className="w-full" style={{ height: HEIGHT }} />;
+}
+
+const WHOLE = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
+const BINARY = Array.from({ length: 50 }, (_, power) => 2 ** power);
+
+const stepOf = (times: ArrayLike<number>) => (times.length > 1 ? times[1]! - times[0]! : 60);
+
+function alone({ data }: uPlot, series: number): number[] {
+  const values = data[series]!;
+  const there = (index: number) => values[index] !== null && values[index] !== undefined;
+  return Array.from(values.keys()).filter((index) => there(index) && !there(index - 1) && !there(index + 1));
 }
 
 function toData(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {

@@ -16,14 +16,15 @@ export function TenantChoice({ value, onChange }: { value: string; onChange: (te
       <label htmlFor="usage-tenant" className="text-xs text-muted">
         Tenant
       </label>
-      <Input
-        id="usage-tenant"
-        mono
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onBlur={() => submit()}
-        className="w-40"
-      />
+      <span className="w-36">
+        <Input
+          id="usage-tenant"
+          mono
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onBlur={() => submit()}
+        />
+      </span>
     </form>
   );
 }

@@ -73,6 +73,8 @@ export function UsageRoom() {
 
 const whole = (value: number) => value.toLocaleString(undefined, { maximumFractionDigits: 1 });
 
+const counted = (n: number, word: string) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
+
 function OverTime({ points }: { points: readonly UsagePoint[] | undefined }) {
   const sums = useMemo(() => points && summarize(points), [points]);
   const charts = useMemo(() => points && chartsOf(points), [points]);
@@ -123,6 +125,7 @@ function OverTime({ points }: { points: readonly UsagePoint[] | undefined }) {
           times={times}
           series={bytes}
           format={formatBytes}
+          binary
         />
       </div>
     </>
@@ -254,7 +257,7 @@ function Quotas({ tenant }: { tenant: string }) {
           />
           <Quota name="Artifacts" used={data.artifacts.count} of={data.limits.artifact_count} text={whole} />
           <p className="text-xs text-muted tabular-nums">
-            Ever: {whole(data.sessions)} sessions, {whole(data.executions)} executions,{" "}
+            Ever: {counted(data.sessions, "session")}, {counted(data.executions, "execution")},{" "}
             {preciseDuration(data.seconds * 1000)} of them running, {formatBytes(data.bytes)} of output
           </p>
         </div>
