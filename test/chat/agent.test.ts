@@ -100,12 +100,12 @@ it("two tenants at once have a sandbox each, and see nothing of one another", as
   expect(textOf(messagesOf(theirs).at(-1)!)).toContain("tenant 1 in its own");
   const { thread_id } = await both[0]!.threads.create();
   for (const look of [
-    both[1]!.threads.get(thread_id),
-    both[1]!.threads.getState(thread_id),
-    both[1]!.runs.list(thread_id),
-    both[1]!.threads.delete(thread_id),
+    () => both[1]!.threads.get(thread_id),
+    () => both[1]!.threads.getState(thread_id),
+    () => both[1]!.runs.list(thread_id),
+    () => both[1]!.threads.delete(thread_id),
   ])
-    await expect(look).rejects.toThrow(/404.*No such thread/s);
+    await expect(look()).rejects.toThrow(/404.*No such thread/s);
   expect((await both[1]!.threads.search()).map((thread) => thread.thread_id)).toEqual(["shared-name"]);
 });
 
