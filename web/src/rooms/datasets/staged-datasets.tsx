@@ -16,7 +16,6 @@ import { ThreeModes } from "./three-modes.tsx";
 /** Each session is one request, so that many are asked about step by step. */
 const SESSIONS = 20;
 const STAGING_MS = 1000;
-const STEADY_MS = 10_000;
 
 /** The datasets of these sessions, and what can be done with them. */
 export function StagedDatasets({
@@ -43,8 +42,9 @@ export function StagedDatasets({
     queries: asked.map((session) => ({
       queryKey: keys.sessionDatasets(session.id),
       queryFn: () => of(session).datasets.list(),
+      // Asking a session counts as using it, so nobody asks for long.
       refetchInterval: ({ state }: { state: { data?: DatasetList } }) =>
-        state.data?.data.some(({ status }) => status === "PENDING") ? STAGING_MS : STEADY_MS,
+        state.data?.data.some(({ status }) => status === "PENDING") ? STAGING_MS : false,
     })),
   });
   const rows = asked.flatMap((session, index): Staged[] => {

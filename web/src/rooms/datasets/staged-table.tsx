@@ -45,7 +45,7 @@ export function StagedTable({
     {
       id: "id",
       header: "Dataset",
-      width: "minmax(6rem, 2fr)",
+      width: "minmax(5rem, 2fr)",
       cell: ({ dataset }) => (
         <span className="flex min-w-0 items-center gap-2">
           <span className="min-w-0 truncate font-medium" title={dataset.path}>
@@ -58,7 +58,7 @@ export function StagedTable({
     {
       id: "state",
       header: "State",
-      width: "6.5rem",
+      width: "5.5rem",
       cell: ({ dataset }) => {
         const state = <StateDot state={STATES[dataset.status]} label={WORDS[dataset.status]} />;
         if (!dataset.error) return state;
@@ -112,7 +112,7 @@ export function StagedTable({
     {
       id: "size",
       header: "Size",
-      width: "4.5rem",
+      width: "4rem",
       align: "right",
       cell: ({ dataset }) => <Bytes value={dataset.size} />,
     },

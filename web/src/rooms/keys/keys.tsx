@@ -59,7 +59,7 @@ function KeyList() {
     {
       id: "name",
       header: "Name",
-      width: "minmax(8rem, 2fr)",
+      width: "minmax(5rem, 2fr)",
       cell: ({ name, id }) => (
         <span className="flex min-w-0 items-center gap-2" title={id}>
           <span className="min-w-0 truncate font-medium">{name}</span>
@@ -70,7 +70,7 @@ function KeyList() {
     {
       id: "tenant",
       header: "Tenant",
-      width: "minmax(5rem, 1fr)",
+      width: "minmax(4rem, 1fr)",
       cell: ({ tenant }) => <code className="text-xs text-muted">{tenant}</code>,
     },
     {
@@ -106,7 +106,7 @@ function KeyList() {
     {
       id: "expires",
       header: "Expires",
-      width: "5.5rem",
+      width: "4.5rem",
       cell: ({ expires_at }) => <Expiry at={expires_at} />,
     },
     {

@@ -108,12 +108,14 @@ function Group({ title, children }: { title: string; children: ReactNode }) {
 
 function Row({ name, copy, children }: { name: string; copy?: string | null; children: ReactNode }) {
   return (
-    <div className="grid min-h-9 grid-cols-[7.5rem_1fr_auto] items-center gap-x-3 px-3 py-1">
+    <div className="grid min-h-9 grid-cols-[7.5rem_1fr] items-center gap-x-3 px-3 py-1">
       <dt className="truncate text-muted" title={name}>
         {name}
       </dt>
-      <dd className="min-w-0 [&_code]:text-xs">{children}</dd>
-      {copy ? <CopyButton text={copy} label={`Copy ${name.toLowerCase()}`} /> : <span />}
+      <dd className="flex min-w-0 items-center justify-between gap-3">
+        <span className="min-w-0 [&_code]:text-xs">{children}</span>
+        {copy && <CopyButton text={copy} label={`Copy ${name.toLowerCase()}`} />}
+      </dd>
     </div>
   );
 }
