@@ -69,9 +69,9 @@ describe("the console's page", () => {
       "/agent/x",
       "/mcp/x",
       "/docs/x",
-      "/artifacts",
+      "/artifacts/x",
       "/console/x",
-      "/preview/x",
+      "/preview/x/",
     ];
     for (const path of [...paths, "/.well-known/x", "/metrics/x", "/healthz/x"]) {
       const { answer, asked } = await get(path);
