@@ -7,6 +7,7 @@ import { addCompletion } from "./commands/completion.ts";
 import { addConsole } from "./commands/console.ts";
 import { addCp } from "./commands/cp.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addEvents } from "./commands/events.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addOperator } from "./commands/operator.ts";
 import { addRepl } from "./commands/repl.ts";
@@ -35,6 +36,7 @@ export function program(): Command {
   addView(root);
   addOperator(root);
   addTop(root);
+  addEvents(root);
   addConsole(root);
   addMcp(root);
   addDoctor(root);

@@ -480,6 +480,11 @@ describe("the sandbar command on the real product", () => {
     expect((await sandbar(["hosts", "--api-key", key.secret])).code).toBe(125);
     expect((await sandbar(["keys", "rm", key.id])).code).toBe(0);
     expect((await sandbar(["usage"])).stdout).toContain("executions");
+    const happened = await sandbar(["events", "--after", "0", "--type", "execution", "-n", "1"]);
+    expect(happened).toMatchObject({ code: 0, stderr: "" });
+    expect(happened.stdout).toMatch(/ execution +ses_\S+ +exe_\S+ +\w+ /);
+    const [event] = (await sandbar(["events", "--after", "0", "-n", "1", "-o", "json"])).stdout.split("\n");
+    expect(JSON.parse(event!)).toMatchObject({ type: expect.stringMatching(/^(session|host)$/) });
     const top = await sandbar(["top", "-n", "1"]);
     expect(top.stdout).toContain(stack.hostId);
     expect(top.stdout).toMatch(/CPU +MEMORY +DISK +PROCS +HOST/);

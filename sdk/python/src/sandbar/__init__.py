@@ -48,6 +48,9 @@ from ._models import (
     SessionMetrics,
     State,
     Survival,
+    TenantEvent,
+    UsagePoint,
+    UsageSeries,
     Written,
 )
 from ._sync._client import Sandbar, Sandbox
@@ -104,7 +107,10 @@ __all__ = [
     "SessionMetrics",
     "State",
     "Survival",
+    "TenantEvent",
     "UnavailableError",
+    "UsagePoint",
+    "UsageSeries",
     "Written",
     "__version__",
 ]

@@ -420,3 +420,47 @@ class Event:
     @property
     def error(self) -> Optional[ExecutionError]:
         return ExecutionError.parse(self.data) if self.type == "error" else None
+
+
+@dataclass(frozen=True)
+class TenantEvent:
+    """Something that happened: ``hello``, ``session``, ``execution``, ``artifact``, ``host`` or ``reset``."""
+
+    id: str
+    type: str
+    data: Mapping[str, Any]
+
+    @property
+    def session(self) -> Optional[SessionInfo]:
+        return SessionInfo.parse(self.data) if self.type == "session" else None
+
+    @property
+    def artifact(self) -> Optional[Artifact]:
+        return Artifact.parse(self.data) if self.type == "artifact" else None
+
+
+@dataclass(frozen=True)
+class UsagePoint(Model):
+    #: The beginning of the step.
+    at: str = ""
+    executions: int = 0
+    #: How many did not end well, by code.
+    errors: Mapping[str, int] = field(default_factory=dict)
+    p50_ms: Optional[float] = None
+    p95_ms: Optional[float] = None
+    artifacts: int = 0
+    artifact_bytes: int = 0
+    sessions_created: int = 0
+    sessions_peak: int = 0
+
+
+@dataclass(frozen=True)
+class UsageSeries(Model):
+    tenant: str = ""
+    step_s: int = 0
+    data: tuple[UsagePoint, ...] = ()
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> UsageSeries:
+        simple = super().parse(data)
+        return dataclasses.replace(simple, data=tuple(UsagePoint.parse(item) for item in data.get("data") or ()))

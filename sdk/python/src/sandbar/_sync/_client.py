@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Optional, Union
 from urllib.parse import quote
@@ -13,8 +14,9 @@ import httpx
 
 from .._config import Config, normal_url
 from .._errors import SandbarError
-from .._models import ConsoleLink, Execution, Me, Sample, SessionInfo
+from .._models import ConsoleLink, Execution, Me, Sample, SessionInfo, TenantEvent, UsageSeries
 from ._artifacts import Artifacts
+from ._events import tenant_events
 from ._http import Http
 from ._runtime import last_words
 from ._session import LAST_STOP_S, Session
@@ -111,6 +113,22 @@ class Sandbar:
         """A link that signs a browser in to the console, once, within 10 minutes."""
         return ConsoleLink.parse(self._http.call("POST", "/v1/console/codes"))
 
+    def events(self, *, last_event_id: Optional[str] = None) -> Iterator[TenantEvent]:
+        """What happens in the tenant from now on, or after an event. ``hello`` comes first; events come at least once."""
+        return tenant_events(self._http, last_event_id)
+
+    def usage_series(
+        self,
+        *,
+        step: Optional[int] = None,
+        since: Union[str, datetime, None] = None,
+        until: Union[str, datetime, None] = None,
+        tenant: Optional[str] = None,
+    ) -> UsageSeries:
+        """Executions, errors, latencies, artifacts and sessions over time, in steps of 60, 3600 or 86400 seconds."""
+        params = {"step": step, "from": _time(since), "to": _time(until), "tenant": tenant}
+        return UsageSeries.parse(self._http.call("GET", "/v1/usage/series", params=params))
+
     def request(self, method: str, path: str, **options: Any) -> Any:
         """Any other route, with the same retries and errors: ``request("GET", "/v1/usage")``."""
         return self._http.call(method, path, **options)
@@ -123,6 +141,11 @@ class Sandbar:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _time(time: Union[str, datetime, None]) -> Optional[str]:
+    # A time without a zone is the machine's own.
+    return time.astimezone().isoformat() if isinstance(time, datetime) else time
 
 
 class Sandbox(Session):

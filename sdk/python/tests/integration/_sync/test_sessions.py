@@ -72,6 +72,23 @@ def test_the_client_knows_who_it_is_and_makes_links_for_browsers(client, session
     assert "/preview/" in (session.preview(8000)).url
 
 
+def test_events_tell_what_happens_and_resume(client, session):
+    seen = []
+    execution = None
+    for event in client.events():
+        seen.append(event)
+        if event.type == "hello":
+            execution = session.run("'watched'")
+        if event.data.get("execution") == execution.id and event.data["state"] == "ended":
+            break
+    assert seen[0].type == "hello" and seen[-1].data["code"] == "'watched'"
+    for event in client.events(last_event_id=seen[0].id):
+        if event.data.get("execution") == execution.id:
+            break
+    series = client.usage_series(step=60)
+    assert (series.step_s, sum(point.executions for point in series.data) > 0) == (60, True)
+
+
 def test_an_exception_is_in_the_record_and_raised_on_request(session):
     execution = session.run("1 / 0")
     assert execution.error.name == "ZeroDivisionError" and "1 / 0" in execution.error.traceback
