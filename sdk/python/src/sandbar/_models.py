@@ -463,4 +463,6 @@ class UsageSeries(Model):
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> UsageSeries:
         simple = super().parse(data)
-        return dataclasses.replace(simple, data=tuple(UsagePoint.parse(item) for item in data.get("data") or ()))
+        return dataclasses.replace(
+            simple, data=tuple(UsagePoint.parse(item) for item in data.get("data") or ())
+        )
