@@ -5,6 +5,7 @@ export const keys = {
   sessionMetrics: ["sessions", "metrics"] as const,
   session: (id: string) => ["session", id] as const,
   contexts: (session: string) => ["session", session, "contexts"] as const,
+  states: (session: string) => ["session", session, "state"] as const,
   state: (session: string, context: string) => ["session", session, "state", context] as const,
   executions: (session: string) => ["session", session, "executions"] as const,
   metrics: (session: string) => ["session", session, "metrics"] as const,

@@ -4,14 +4,16 @@ import { EmptyState } from "../ui/empty-state.tsx";
 
 export function Missing() {
   return (
-    <EmptyState
-      icon={<Compass />}
-      title="There is nothing at this address"
-      action={
-        <Link to="/sessions" className="text-accent underline-offset-2 hover:underline">
-          To the sessions
-        </Link>
-      }
-    />
+    <main>
+      <EmptyState
+        icon={<Compass />}
+        title="There is nothing at this address"
+        action={
+          <Link to="/sessions" className="text-accent underline-offset-2 hover:underline">
+            To the sessions
+          </Link>
+        }
+      />
+    </main>
   );
 }

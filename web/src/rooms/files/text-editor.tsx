@@ -147,7 +147,7 @@ export default function TextEditor({
           language.of([]),
           ...LOOK,
           EditorState.readOnly.of(readOnly),
-          EditorView.contentAttributes.of({ "aria-label": "File content" }),
+          EditorView.contentAttributes.of({ "aria-label": "File content", tabindex: "0" }),
           keymap.of([
             {
               key: "Mod-s",

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ExecutionEvent, ExecutionNews, RunOptions, Session } from "@sandbar/sdk";
+import type { ExecutionEvent, ExecutionNews, ExecutionRecord, RunOptions, Session } from "@sandbar/sdk";
 import { SandbarError } from "@sandbar/sdk";
 import { type Entry, entryOfNews, entryOfRecord, isOpen, withEvent } from "./entry.ts";
 import { afterRun, arrange, type Cell, type Layout } from "./layout.ts";
@@ -24,6 +24,11 @@ const PAGE = 25;
 /** Browsers give a page six connections to a server of HTTP/1.1, and others need some too. */
 const STREAMS = 3;
 const LOOK_AGAIN_MS = 3000;
+/** An agent may run thousands while one watches: so many are kept at most, while nobody looks further up. */
+const KEPT = 200;
+const TRIMMED_TO = 100;
+/** A gap that is longer is not filled: then the notebook begins anew, at its end. */
+const GAP_PAGES = 8;
 
 export class NotebookStore {
   #session: Session;
@@ -33,6 +38,8 @@ export class NotebookStore {
   readonly #waiters = new Map<string, ((entry: Entry) => void)[]>();
   #layout: Layout;
   #cursor: string | null = null;
+  /** Of the last look at the journal, which has no gap below it. */
+  #newestRead: string | null = null;
   #loaded = false;
   #error: unknown = null;
   #snapshot: Snapshot | null = null;
@@ -40,6 +47,8 @@ export class NotebookStore {
   #closed = false;
   /** Called when an execution has ended: variables may have changed. */
   onEnded: (entry: Entry) => void = () => {};
+  /** Whether the newest are in sight. */
+  atEnd: () => boolean = () => true;
 
   constructor(session: Session) {
     this.#session = session;
@@ -93,12 +102,18 @@ export class NotebookStore {
     this.#following.clear();
   }
 
-  /** Reads the newest page; again after a gap, when it takes over what is new. */
+  /** Reads the newest; again after a gap, when it takes over what is new. */
   async refresh(): Promise<void> {
     try {
-      const page = await this.#session.executions().page(undefined, PAGE);
-      if (!this.#loaded) this.#cursor = page.next_cursor;
-      for (const record of page.data) {
+      const { records, cursor } = await this.#newest();
+      this.#newestRead = records[0]?.id ?? null;
+      if (cursor !== undefined) {
+        const oldest = records.at(-1)?.queued_at ?? "";
+        for (const [id, entry] of this.#entries)
+          if (!isOpen(entry) && entry.queuedAt < oldest) this.#entries.delete(id);
+        this.#cursor = cursor;
+      }
+      for (const record of records) {
         const before = this.#entries.get(record.id);
         if (!before || isOpen(before) || before.partial) this.#take(entryOfRecord(record, before));
       }
@@ -109,6 +124,22 @@ export class NotebookStore {
       this.#error = error;
     }
     this.#changed();
+  }
+
+  /** Back to those that had been read; with a cursor when it begins anew. */
+  async #newest(): Promise<{ records: ExecutionRecord[]; cursor?: string | null }> {
+    const first = await this.#session.executions().page(undefined, PAGE);
+    if (!this.#loaded) return { records: first.data, cursor: first.next_cursor };
+    const records = [...first.data];
+    let cursor = first.next_cursor;
+    const met = () => records.some(({ id }) => id === this.#newestRead);
+    for (let pages = 1; cursor !== null && !met(); pages++) {
+      if (pages === GAP_PAGES) return { records: first.data, cursor: first.next_cursor };
+      const page = await this.#session.executions().page(cursor, PAGE);
+      records.push(...page.data);
+      cursor = page.next_cursor;
+    }
+    return { records };
   }
 
   async loadEarlier(): Promise<void> {
@@ -124,9 +155,16 @@ export class NotebookStore {
     const before = this.#entries.get(news.execution);
     if (before && !isOpen(before)) return;
     this.#take(entryOfNews(news, before));
+    if (this.#entries.size > KEPT && this.atEnd()) this.#forgetOldest();
     this.#changed();
     if (news.state === "ended" && !this.#following.has(news.execution)) void this.#readRecord(news.execution);
     else this.#followOpen();
+  }
+
+  #forgetOldest(): void {
+    const entries = [...this.#entries.values()].sort(inOrder);
+    for (const entry of entries.slice(0, -TRIMMED_TO)) if (!isOpen(entry)) this.#entries.delete(entry.id);
+    this.#cursor = entries.at(-TRIMMED_TO)!.id;
   }
 
   /** Runs the code of a cell; resolves when it is accepted. */

@@ -2,8 +2,8 @@ import { type RefObject, useEffect, useRef } from "react";
 
 const NEAR_PX = 160;
 
-/** At the newest when it opens, and as it grows while one is there. */
-export function useBottom(scroller: RefObject<HTMLDivElement | null>): void {
+/** At the newest when it opens, and as it grows while one is there; returns whether one is. */
+export function useBottom(scroller: RefObject<HTMLDivElement | null>): RefObject<boolean> {
   const near = useRef(true);
   useEffect(() => {
     const element = scroller.current;
@@ -23,4 +23,5 @@ export function useBottom(scroller: RefObject<HTMLDivElement | null>): void {
       element.removeEventListener("scroll", onScroll);
     };
   }, [scroller]);
+  return near;
 }

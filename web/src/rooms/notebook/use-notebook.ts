@@ -16,6 +16,8 @@ import { downloadNotebook, notebookCells } from "./notebook-file.ts";
 import { NotebookStore } from "./notebook-store.ts";
 import { useBottom } from "./use-bottom.ts";
 
+const CALM_MS = 400;
+
 export function useNotebook(session: Session) {
   const { id } = session;
   const alive = isAlive(session);
@@ -39,22 +41,30 @@ export function useNotebook(session: Session) {
   const [runningAll, setRunningAll] = useState(false);
   const scroller = useRef<HTMLDivElement>(null);
   const file = useRef<HTMLInputElement>(null);
+  const atEnd = useBottom(scroller);
 
   useEffect(() => {
     store.open();
-    store.onEnded = ({ context: name }) => {
-      void queryClient.invalidateQueries({ queryKey: keys.state(id, name) });
-      void queryClient.invalidateQueries({ queryKey: keys.contexts(id) });
+    store.atEnd = () => atEnd.current;
+    // An agent runs one after the other; looking at variables in between would be in its way.
+    let calm: ReturnType<typeof setTimeout> | undefined;
+    store.onEnded = () => {
+      clearTimeout(calm);
+      calm = setTimeout(() => {
+        void queryClient.invalidateQueries({ queryKey: keys.states(id) });
+        void queryClient.invalidateQueries({ queryKey: keys.contexts(id) });
+      }, CALM_MS);
     };
     const stop = onTenantEvent((event) => {
       if (event.type === "execution") store.take(event.data);
       else if (event.type === "hello" || event.type === "reset") void store.refresh();
     });
     return () => {
+      clearTimeout(calm);
       stop();
       store.close();
     };
-  }, [store, id]);
+  }, [store, id, atEnd]);
 
   // Without events: look from time to time.
   useEffect(() => {
@@ -70,8 +80,6 @@ export function useNotebook(session: Session) {
     if (!loaded || !alive || (last?.draft && last.draft.kind === "code")) return;
     store.setLayout({ ...store.layout, drafts: [...store.layout.drafts, newDraft({ context })] });
   }, [loaded, alive, last, store, context]);
-
-  useBottom(scroller);
 
   const changeDraft = useCallback(
     (draft: string, change: Partial<Draft>) =>

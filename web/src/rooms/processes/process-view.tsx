@@ -101,9 +101,12 @@ export function ProcessView({
           </span>
         </div>
         <dl className="mt-1 flex flex-wrap items-center gap-x-4 gap-y-0.5 text-xs text-muted">
-          <dd>
-            <StateDot state={stateOf(info)} label={stateWords(info)} />
-          </dd>
+          <div>
+            <dt className="sr-only">state</dt>
+            <dd>
+              <StateDot state={stateOf(info)} label={stateWords(info)} />
+            </dd>
+          </div>
           <Fact name="pid">{info.pid}</Fact>
           <Fact name="in">
             <code>{info.cwd}</code>
@@ -116,10 +119,13 @@ export function ProcessView({
               <Time at={info.finished_at} />
             </Fact>
           )}
-          <dd className="flex items-center">
-            <code className="text-faint">{info.id}</code>
-            <CopyButton text={info.id} label="Copy the id" className="size-5! [&_svg]:size-3!" />
-          </dd>
+          <div>
+            <dt className="sr-only">id</dt>
+            <dd className="flex items-center">
+              <code className="text-faint">{info.id}</code>
+              <CopyButton text={info.id} label="Copy the id" className="size-5! [&_svg]:size-3!" />
+            </dd>
+          </div>
         </dl>
         {ports.length > 0 && running && (
           <p className="mt-1.5 flex flex-wrap items-center gap-2 text-xs text-muted">

@@ -1,3 +1,4 @@
+import { SandbarError } from "@sandbar/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import {
@@ -9,6 +10,7 @@ import {
   ListTree,
   NotebookPen,
   Package,
+  ServerOff,
   SquareTerminal,
 } from "lucide-react";
 import { useState } from "react";
@@ -102,6 +104,7 @@ export function SessionRoom() {
           )}
         </div>
         {info.error && <ErrorNote error={info.error} className="my-2" />}
+        {alive && <HostAway />}
         <nav aria-label="Session" className="flex gap-5 overflow-x-auto [scrollbar-width:none]">
           {TABS.map(({ to, label, ...rest }) => (
             <Link
@@ -133,15 +136,35 @@ export function SessionRoom() {
   );
 }
 
-/** The last ten minutes in two small lines. */
-function Load() {
+function useMetrics() {
   const session = useSession();
-  const metrics = useQuery({
+  return useQuery({
     queryKey: keys.metrics(session.id),
     queryFn: () => session.metrics(),
     refetchInterval: 5000,
     retry: false,
   });
+}
+
+/** Only the host knows the metrics, so they tell whether it answers; asking again tells when it is back. */
+function HostAway() {
+  const { error } = useMetrics();
+  const away = error instanceof SandbarError && error.code === "HOST_UNREACHABLE";
+  return (
+    <div role="status">
+      {away && (
+        <p className="my-1.5 flex items-center gap-2 rounded-md bg-warn-soft px-3 py-1.5 text-warn">
+          <ServerOff className="size-4 shrink-0" aria-hidden />
+          This session's host cannot be reached. What runs there goes on, and shows here when it is back.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The last ten minutes in two small lines. */
+function Load() {
+  const metrics = useMetrics();
   const now = metrics.data?.data.at(-1);
   if (!metrics.data || !now) return null;
   const { data, limits } = metrics.data;

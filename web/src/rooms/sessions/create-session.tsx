@@ -116,6 +116,7 @@ export function CreateSessionDialog({
               {(ids) => (
                 <Input
                   {...ids}
+                  autoFocus
                   maxLength={256}
                   placeholder="conversation-17"
                   value={form.key}

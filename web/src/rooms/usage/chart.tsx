@@ -57,7 +57,7 @@ export default function Chart({
       {
         width,
         height: HEIGHT,
-        padding: [8, 6, 0, 0],
+        padding: [8, 16, 0, 0],
         legend: { show: false },
         cursor: { y: false, points: { show: false }, drag: { setScale: false } },
         hooks: { setCursor: [(self) => told.current(self.cursor.idx ?? null)] },
