@@ -48,23 +48,22 @@ export class EventLog {
   }
 
   append(events: readonly LoggedEvent[], now: number): void {
-    let from = 0;
-    while (from < events.length) {
+    const texts = events.map((event) => JSON.stringify(event));
+    for (let from = 0; from < events.length; ) {
       let chars = 0;
       let to = from;
-      while (to < events.length && (to === from || chars < ROW_CHARS))
-        chars += JSON.stringify(events[to++]).length;
-      this.#appendRow(events.slice(from, to), now);
+      while (to < events.length && (to === from || chars < ROW_CHARS)) chars += texts[to++]!.length;
+      this.#appendRow(events.slice(from, to), `[${texts.slice(from, to).join()}]`, now);
       from = to;
     }
     this.#sincePrune += events.length;
     if (this.#sincePrune >= PRUNE_EVERY) this.#prune(now);
   }
 
-  #appendRow(events: LoggedEvent[], now: number): void {
+  #appendRow(events: LoggedEvent[], json: string, now: number): void {
     const first = this.#last + 1;
     const last = this.#last + events.length;
-    this.#sql.exec("INSERT INTO event_log VALUES (?, ?, ?, ?)", first, last, now, JSON.stringify(events));
+    this.#sql.exec("INSERT INTO event_log VALUES (?, ?, ?, ?)", first, last, now, json);
     this.#last = last;
     this.#newest = { first, last, events };
   }
