@@ -1,0 +1,151 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { AxeResults } from "axe-core";
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useBrowser } from "../fixtures/browser.ts";
+import { type Story, tellStory } from "../fixtures/story.ts";
+import { useStack } from "../fixtures/use-stack.ts";
+
+/** Set to a folder, every room's picture is put there. */
+const PICTURES = process.env.SANDBAR_SCREENSHOTS;
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Room {
+  name: string;
+  path: (story: Story) => string;
+  /** What is there when it has loaded. */
+  shows: (page: Page) => Locator;
+  prepare?: (page: Page) => Promise<void>;
+}
+
+const ROOMS: Room[] = [
+  {
+    name: "sessions",
+    path: () => "/sessions?show=all",
+    shows: (page) => page.getByRole("row", { name: /fx-backtest/ }),
+  },
+  {
+    name: "new-session",
+    path: () => "/sessions?show=all",
+    shows: (page) => page.getByRole("dialog").getByRole("button", { name: "Create session" }),
+    prepare: (page) => page.keyboard.press("c"),
+  },
+  {
+    name: "notebook",
+    path: ({ session }) => `/sessions/${session}`,
+    shows: (page) => page.getByText("done").last(),
+    prepare: async (page) => {
+      await page.getByText("done").last().waitFor();
+      await page.locator("img[alt]").first().scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: "terminal",
+    path: ({ session }) => `/sessions/${session}/terminal`,
+    shows: (page) => page.locator(".xterm-rows").filter({ hasText: /epoch 5/, visible: true }),
+  },
+  {
+    name: "files",
+    path: ({ session }) => `/sessions/${session}/files?path=%2Fsession%2Fchurn%2Ftrain.py`,
+    shows: (page) => page.getByRole("textbox", { name: "File content" }).getByText("gradient descent"),
+  },
+  {
+    name: "processes",
+    path: ({ session, server }) => `/sessions/${session}/processes?process=${server}`,
+    shows: (page) => page.getByText("http.server").filter({ visible: true }).first(),
+  },
+  {
+    name: "session-artifacts",
+    path: ({ session }) => `/sessions/${session}/artifacts`,
+    shows: (page) => page.getByRole("img", { name: "churn-by-tenure.png" }).last(),
+    prepare: (page) => page.getByRole("row", { name: /churn-by-tenure.png/ }).click(),
+  },
+  {
+    name: "session-datasets",
+    path: ({ session }) => `/sessions/${session}/datasets`,
+    shows: (page) => page.getByRole("link", { name: "Datasets" }).last(),
+  },
+  {
+    name: "details",
+    path: ({ session }) => `/sessions/${session}/details`,
+    shows: (page) => page.getByText("sandbar/python").first(),
+  },
+  {
+    name: "artifacts",
+    path: () => "/artifacts",
+    shows: (page) => page.getByRole("row", { name: /at-risk.parquet/ }),
+  },
+  {
+    name: "datasets",
+    path: () => "/datasets",
+    shows: (page) => page.getByRole("heading", { name: "Datasets", exact: true }),
+  },
+  {
+    name: "usage",
+    path: () => "/usage",
+    shows: (page) => page.getByRole("heading", { name: "Usage", exact: true }),
+  },
+  { name: "hosts", path: () => "/hosts", shows: (page) => page.getByRole("row", { name: /online/ }) },
+  { name: "keys", path: () => "/keys", shows: (page) => page.getByRole("row", { name: /nightly reports/ }) },
+  {
+    name: "palette",
+    path: () => "/keys",
+    shows: (page) => page.getByRole("option", { name: /Sign out/ }),
+    prepare: (page) => page.keyboard.press("Control+k"),
+  },
+  {
+    name: "missing",
+    path: () => "/nowhere",
+    shows: (page) => page.getByText("There is nothing at this address"),
+  },
+  { name: "sign-in", path: () => "/sign-in", shows: (page) => page.getByLabel("API key") },
+];
+
+const LOOKS = [
+  { look: "light", options: {} },
+  { look: "dark", options: { dark: true } },
+  { look: "phone", options: { dark: true, phone: true } },
+];
+
+describe("every room of the console", () => {
+  const { stack, client } = useStack();
+  const browser = useBrowser(stack);
+  let story: Story;
+  beforeAll(async () => {
+    story = await tellStory(client);
+  });
+
+  it.each(LOOKS)("is whole and accessible: $look", async ({ look, options }) => {
+    const page = await browser.open("/sessions", options);
+    const wrong: string[] = [];
+    for (const { name, path, shows, prepare } of ROOMS) {
+      await page.goto(stack.url + path(story));
+      await page.getByRole("main").waitFor();
+      await prepare?.(page);
+      await shows(page).waitFor();
+      await page.waitForLoadState("load");
+      for (const problem of await problems(page)) wrong.push(`${name}: ${problem}`);
+      if (PICTURES) {
+        mkdirSync(PICTURES, { recursive: true });
+        await page.screenshot({ path: join(PICTURES, `${name}-${look}.png`) });
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+async function problems(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResults>(
+    `axe.run(document, { iframes: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] })`,
+  );
+  const found = violations.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes.map(({ html, any }) => `${html} ${any[0]?.message ?? ""}`).join("; ")}`,
+  );
+  const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+  if (wide > 0) found.push(`wider than the page by ${wide} px`);
+  return found;
+}
