@@ -22,6 +22,7 @@ import type { Config } from "./host/config.ts";
 import { createSigner, type Identity } from "./host/identity.ts";
 import type { Log } from "./host/log.ts";
 import { Journal } from "./journal/journal.ts";
+import { hostLoadCalls } from "./metrics/host-load.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Pool } from "./pool/pool.ts";
 import { ProcessCalls } from "./processes/process-calls.ts";
@@ -118,7 +119,11 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
       metrics: (session) => metrics.samples(session),
       complete: (session, params) => session.call("complete", params),
     },
-    ofHost: { ...volumeCalls(engine.volumes), ...metrics.calls },
+    ofHost: {
+      ...volumeCalls(engine.volumes),
+      ...metrics.calls,
+      ...hostLoadCalls(config.home, () => pool.shelves()),
+    },
     send: (frame) => link.send(frame),
   });
   const intake: Intake = new Intake(link, {

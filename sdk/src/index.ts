@@ -13,6 +13,7 @@ export type {
   ErrorCode,
   ExecutionNews,
   Host,
+  HostLoad,
   HostNews,
   Language,
   Me,

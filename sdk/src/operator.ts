@@ -1,5 +1,5 @@
 /** @module What operators and admins look after: hosts, keys, dataset sources, volumes. */
-import type { ApiKey, CreateDatasetSource, DatasetSource, Host, Scope } from "@sandbar/shared";
+import type { ApiKey, CreateDatasetSource, DatasetSource, Host, HostLoad, Scope } from "@sandbar/shared";
 import type { Http } from "./http.ts";
 import { Listing } from "./listing.ts";
 
@@ -32,6 +32,11 @@ export class Hosts {
 
   get(id: string): Promise<Host> {
     return this.#http.json("GET", `/v1/hosts/${encodeURIComponent(id)}`);
+  }
+
+  /** How busy it is, as the host itself says: load, memory, disk, warm pool. */
+  load(id: string): Promise<HostLoad> {
+    return this.#http.json("GET", `/v1/hosts/${encodeURIComponent(id)}/load`);
   }
 
   /** A token with which one machine may join, once, within 15 minutes. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { mountsBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
-import type { Session } from "@sandbar/shared";
+import type { HostLoad, Session } from "@sandbar/shared";
 import { describe, expect, it } from "vitest";
 import { docker, eventually, REPO } from "../fixtures/stack.ts";
 import { useStack } from "../fixtures/use-stack.ts";
@@ -40,6 +40,18 @@ describe("the warm pool", () => {
       expect(Config.Labels["sandbar.session"]).toBeUndefined();
     }
     expect((await client.ok<{ sessions: number }>("GET", `/v1/hosts/${stack.hostId}`)).sessions).toBe(0);
+  });
+
+  it("is told, with how busy the machine is, by the host's load", async () => {
+    await warm();
+    const ask = () => client.ok<HostLoad>("GET", `/v1/hosts/${stack.hostId}/load`);
+    await eventually("both can be claimed", 30_000, async () => (await ask()).pool[0]?.ready === 2);
+    const { pool, ...machine } = await ask();
+    expect(pool[0]).toEqual({ runtime: "python", ready: 2, wanted: 2 });
+    expect(machine.memory_bytes).toBeGreaterThan(machine.memory_available_bytes);
+    expect(machine.disk_bytes).toBeGreaterThan(machine.disk_available_bytes);
+    const unknown = await client.problem("GET", `/v1/hosts/${stack.hostId.slice(0, -4)}0000/load`);
+    expect([unknown.status, unknown.body.code]).toEqual([404, "NOT_FOUND"]);
   });
 
   it("gives a session one of its boxes, with that session's limits and environment", async () => {

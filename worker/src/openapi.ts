@@ -4,6 +4,7 @@ import {
   ApiKeySchema,
   ContextSchema,
   ExecutionSchema,
+  HostLoadSchema,
   HostSchema,
   ProblemSchema,
   ProcessSchema,
@@ -36,6 +37,7 @@ export const ExecutionBody = named("Execution", ExecutionSchema);
 export const ContextBody = named("Context", ContextSchema);
 export const ProcessBody = named("Process", ProcessSchema);
 export const HostBody = named("Host", HostSchema);
+export const HostLoadBody = named("HostLoad", HostLoadSchema);
 export const ApiKeyBody = named("ApiKey", ApiKeySchema);
 const ProblemBody = named("Problem", ProblemSchema);
 

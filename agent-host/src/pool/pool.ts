@@ -5,7 +5,7 @@
  * @module
  */
 import { randomBytes } from "node:crypto";
-import { newId, type SessionSpec } from "@sandbar/shared";
+import { type HostLoad, type Language, newId, type SessionSpec } from "@sandbar/shared";
 import type { Engine, FoundSandbox } from "../engine/engine.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
@@ -66,6 +66,18 @@ export class Pool {
 
   owns(box: string): boolean {
     return this.#removing.has(box) || this.#boxes().some((pooled) => pooled.row.box === box);
+  }
+
+  /** Of each language: how many a session could have at once, and how many there should be. */
+  shelves(): HostLoad["pool"] {
+    const counts = new Map<Language, { ready: number; wanted: number }>();
+    for (const shelf of this.#shelves.values()) {
+      const sum = counts.get(shelf.spec.runtime) ?? { ready: 0, wanted: 0 };
+      for (const pooled of shelf.boxes) if (pooled.claimable) sum.ready++;
+      sum.wanted += this.#target(shelf);
+      counts.set(shelf.spec.runtime, sum);
+    }
+    return Array.from(counts, ([runtime, sum]) => ({ runtime, ...sum }));
   }
 
   /** Boxes of an earlier daemon: their guests dial again. */

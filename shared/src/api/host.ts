@@ -12,6 +12,28 @@ export const CapacitySchema = z.object({
 });
 export type Capacity = z.infer<typeof CapacitySchema>;
 
+const bytes = z.number().int().nonnegative();
+
+/** How busy a host is, asked of the host itself. */
+export const HostLoadSchema = z.object({
+  /** Processes that run or want to, on average over the last 1, 5 and 15 minutes. */
+  load_average: z.tuple([z.number(), z.number(), z.number()]),
+  memory_bytes: bytes,
+  memory_available_bytes: bytes,
+  /** Of the disk that holds the host's own files. */
+  disk_bytes: bytes,
+  disk_available_bytes: bytes,
+  /** Warm sandboxes by the language of their kernel: those that a session could have at once, and how many there should be. */
+  pool: z.array(
+    z.object({
+      runtime: LanguageSchema,
+      ready: z.number().int().nonnegative(),
+      wanted: z.number().int().nonnegative(),
+    }),
+  ),
+});
+export type HostLoad = z.infer<typeof HostLoadSchema>;
+
 export const HostStatusSchema = z.enum(["joining", "online", "unreachable", "lost"]);
 export const HostSchema = z.object({
   id: z.string(),

@@ -9,6 +9,7 @@ import { CompletionSchema, ContextStateSchema } from "../api/context.ts";
 import { DatasetSchema, DatasetStageAnswerSchema, DatasetStageCallSchema } from "../api/dataset.ts";
 import { ExportRequestSchema, ExportResultSchema } from "../api/export.ts";
 import { FileEntrySchema, OpenedFileSchema, WrittenFileSchema } from "../api/file.ts";
+import { HostLoadSchema } from "../api/host.ts";
 import { SAMPLE_LIMIT } from "../api/metrics.ts";
 import {
   GuestProcessListSchema,
@@ -148,6 +149,7 @@ export const HOST_CALLS = {
     params: z.object({ tenant: z.string(), count }),
     result: z.object({ data: z.array(z.object({ session: z.string(), ...samples })) }),
   },
+  "host.load": { params: z.object({}), result: HostLoadSchema },
   "volumes.remove": { params: z.object({ tenant: z.string(), name: z.string() }), result: nothing },
 } as const;
 

@@ -2,7 +2,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { idSchema, SandbarError } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
-import { type App, HostBody, json, listOf, refused, secured } from "../openapi.ts";
+import { type App, HostBody, HostLoadBody, json, listOf, refused, secured } from "../openapi.ts";
 import { fleetObject, hostObject, sessionObject } from "../rpc.ts";
 
 const HostParams = z.object({ id: z.string() });
@@ -50,6 +50,23 @@ export function hostRoutes(app: App): void {
       responses: { 200: json(HostBody, "The host"), ...refused },
     }),
     async (c) => c.json(unwrap(await fleetObject(c.env).host(hostId(c.req.valid("param").id))), 200),
+  );
+
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: "/v1/hosts/{id}/load",
+      tags: ["hosts"],
+      summary: "Ask a host how busy it is",
+      description: "Its machine's load, memory and disk, and its warm pool. The host itself answers.",
+      security: secured,
+      request: { params: HostParams },
+      responses: { 200: json(HostLoadBody, "Now"), ...refused },
+    }),
+    async (c) => {
+      const { id } = unwrap(await fleetObject(c.env).host(hostId(c.req.valid("param").id)));
+      return c.json(unwrap(await hostObject(c.env, id).call("", "host.load", {})), 200);
+    },
   );
 
   for (const word of ["cordon", "uncordon"] as const)

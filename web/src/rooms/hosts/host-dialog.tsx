@@ -47,6 +47,7 @@ export function HostDialog({
               {host.capacity ? formatBytes(host.capacity.memory_mb * MB) : "–"}
             </Row>
             <Row name="CPUs">{host.capacity?.cpus ?? "–"}</Row>
+            {host.status === "online" && <Load host={host} />}
             <Row name="Runtimes">{host.capacity?.runtimes.join(", ") || "–"}</Row>
             <Row name="Version">
               <code className="text-xs">{host.version ?? "–"}</code>
@@ -63,6 +64,36 @@ export function HostDialog({
         </>
       )}
     </Dialog>
+  );
+}
+
+/** What only the host itself knows. */
+function Load({ host }: { host: Host }) {
+  const { data, error } = useQuery({
+    queryKey: [...keys.host(host.id), "load"],
+    queryFn: () => sandbar.hosts.load(host.id),
+    refetchInterval: 5_000,
+  });
+  const waiting = error ? "it does not say" : "…";
+  return (
+    <>
+      <Row name="Load">
+        {data ? data.load_average.map((load) => load.toFixed(2)).join("  ") : waiting}
+        {data && <span className="text-faint">over 1, 5 and 15 minutes</span>}
+      </Row>
+      <Row name="Memory free">
+        {data ? `${formatBytes(data.memory_available_bytes)} of ${formatBytes(data.memory_bytes)}` : waiting}
+      </Row>
+      <Row name="Disk free">
+        {data ? `${formatBytes(data.disk_available_bytes)} of ${formatBytes(data.disk_bytes)}` : waiting}
+      </Row>
+      <Row name="Warm pool">
+        {data
+          ? data.pool.map(({ runtime, ready, wanted }) => `${runtime} ${ready} of ${wanted}`).join(", ") ||
+            "none"
+          : waiting}
+      </Row>
+    </>
   );
 }
 
