@@ -19,19 +19,15 @@ export type IdPrefix =
   | "con";
 
 export function newId(prefix: IdPrefix): string {
+  let time = Date.now();
+  let stamp = "";
+  for (let i = 0; i < 10; i++) {
+    stamp = ALPHABET[time % 32] + stamp;
+    time = Math.floor(time / 32);
+  }
   let random = "";
   for (const byte of crypto.getRandomValues(new Uint8Array(16))) random += ALPHABET[byte & 31];
-  return firstId(prefix, Date.now()) + random;
-}
-
-/** What ids that are made from then on sort after. */
-export function firstId(prefix: IdPrefix, time: number): string {
-  let stamp = "";
-  for (let i = 0, left = time; i < 10; i++) {
-    stamp = ALPHABET[left % 32] + stamp;
-    left = Math.floor(left / 32);
-  }
-  return `${prefix}_${stamp}`;
+  return `${prefix}_${stamp}${random}`;
 }
 
 /** When the id was made. */

@@ -31,6 +31,7 @@ describe("a command", () => {
     for (let i = 0; i < 3; i++)
       await hostStub().dispatch({
         session,
+        tenant: "acme",
         dedupe: `run:${first.id}`,
         command,
         refusable: false,

@@ -1,6 +1,6 @@
 /** @module The fleet: which hosts there are, and which session has its place on which. One per deployment. */
 import { DurableObject } from "cloudflare:workers";
-import { type Capacity, firstId, type Host, type Language, newId, timeOfId } from "@sandbar/shared";
+import { type Capacity, type Host, type Language, newId, timeOfId } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { type Env, maxSessionsPerTenant } from "../env.ts";
 import { sessionObject } from "../rpc.ts";
@@ -23,8 +23,6 @@ const SCHEMA = [
 const HOST_LIMIT = 10_000;
 /** Between its reservation and its first write no creation takes this long. */
 const ORPHAN_MS = 60_000;
-/** D1 hears of a session within seconds. */
-const YOUNG_MS = 60_000;
 
 export interface Reservation {
   readonly session: string;
@@ -169,21 +167,6 @@ export class FleetObject extends DurableObject<Env> {
         tenant,
       )
       .toArray();
-  }
-
-  /** A tenant's youngest sessions before `before`, newest first: D1 may not have heard of them. */
-  async youngest(tenant: string, before: string | null, limit: number): Promise<string[]> {
-    return this.#sql
-      .exec<{ session: string }>(
-        `SELECT session FROM reservations WHERE tenant = ? AND session > ? AND session < ?
-         ORDER BY session DESC LIMIT ?`,
-        tenant,
-        firstId("ses", Date.now() - YOUNG_MS),
-        before ?? "ses_~",
-        limit,
-      )
-      .toArray()
-      .map(({ session }) => session);
   }
 
   async reserve(wanted: Reservation): Promise<Answer<Reserved>> {

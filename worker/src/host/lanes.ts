@@ -19,11 +19,6 @@ export class Lanes {
     return this.#pending > this.#limit;
   }
 
-  /** Whether anything is on its way in it. */
-  has(lane: string): boolean {
-    return this.#tails.has(lane);
-  }
-
   run(lane: string, weight: number, work: () => Promise<void>): Promise<void> {
     this.#pending += weight;
     const tail = this.#tails.get(lane);

@@ -17,7 +17,6 @@ import {
   type HostResult,
   PROTOCOL_VERSION,
   type ServerFrame,
-  type SessionReport,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
@@ -33,19 +32,18 @@ import { lease } from "./lease.ts";
 import { type Attachment, type Linked, Meta } from "./meta.ts";
 import { OUTBOX_LIMIT, OUTBOX_SCHEMA, Outbox } from "./outbox.ts";
 import { PLACED_SCHEMA, Placed } from "./placed.ts";
-import { Prompt, type PromptReport } from "./prompt-reports.ts";
+import { type PromptReport, PromptReports } from "./prompt-reports.ts";
 import { Relay } from "./relay.ts";
 
 const HELLO_WAIT_MS = 10_000;
 const RETRY_MS = 5_000;
 const UNREACHED_MS = 1_000;
 const UNPROVEN_LIMIT = 16;
-const RUN_PATIENCE_MS = 50;
-const CREATION_PATIENCE_MS = 1_000;
 const LANE_LIMIT_CHARS = 32 * 1024 * 1024;
 
 export interface Dispatch extends Envelope {
   readonly session: string;
+  readonly tenant: string;
   /** What the command must not overtake; most of it waits here already. */
   readonly first?: readonly Envelope[];
   readonly refusable: boolean;
@@ -63,8 +61,7 @@ export class HostObject extends DurableObject<Env> {
   readonly #placed: Placed;
   readonly #relay: Relay;
   readonly #calls = new Calls((frame) => this.#send(frame));
-  readonly #prompt = new Prompt<PromptReport>(RUN_PATIENCE_MS);
-  readonly #promptReady = new Prompt<SessionReport>(CREATION_PATIENCE_MS);
+  readonly #prompt = new PromptReports();
   readonly #lanes = new Lanes(LANE_LIMIT_CHARS);
   readonly #batch = new FrameBatch(
     (message) => this.#transmit(message),
@@ -222,15 +219,9 @@ export class HostObject extends DurableObject<Env> {
       case "capacity":
         return this.#tellFleet({ capacity: frame.capacity });
       case "report":
-        if (this.#prompt.take(frame.execution, frame.outcome && { ...frame, outcome: frame.outcome })) return;
+        if (this.#prompt.take(frame.execution, frame.events, frame.outcome)) return;
         return this.#lane(socket, frame.session, weight, () => this.#relay.report(frame));
       case "session":
-        // Not before what is on its way to the session already.
-        if (
-          !this.#lanes.has(frame.session) &&
-          this.#promptReady.take(frame.session, frame.report.state === "ready" ? frame.report : null)
-        )
-          return;
         return this.#lane(socket, frame.session, weight, () =>
           this.#relay.session(frame.session, frame.report),
         );
@@ -267,7 +258,7 @@ export class HostObject extends DurableObject<Env> {
 
   /** From a SessionObject: kept until the daemon has it. */
   async dispatch(dispatch: Dispatch): Promise<Answer<PromptReport | null>> {
-    const { session, first = [], replies = [], refusable, prompt, ...envelope } = dispatch;
+    const { session, tenant, first = [], replies = [], refusable, prompt, ...envelope } = dispatch;
     if (!this.#meta.value) return refuse("NOT_FOUND", "No such host");
     for (const reply of replies) this.#relay.reply(session, reply);
     if (refusable && !(await this.isReachable()))
@@ -275,23 +266,11 @@ export class HostObject extends DurableObject<Env> {
     // A daemon that is there takes them at once.
     if (refusable && !this.#socket && this.#outbox.size() >= OUTBOX_LIMIT)
       return refuse("HOST_UNREACHABLE", "Too many commands wait for this host", { retry_after_s: 5 });
+    if (envelope.command.type === "session.create") this.#placed.add(session, tenant);
     for (const one of first) this.#command(session, one);
     const { command } = envelope;
     const sent = this.#command(session, envelope);
     return ok(sent && prompt && command.type === "run" ? await this.#prompt.wait(command.execution) : null);
-  }
-
-  /** The same of a creation; with `prompt`, the answer brings the host's `ready` if it comes soon. */
-  async create(
-    { session, tenant, ...envelope }: Envelope & { session: string; tenant: string },
-    prompt: boolean,
-  ): Promise<Answer<SessionReport | null>> {
-    if (!this.#meta.value) return refuse("NOT_FOUND", "No such host");
-    this.#placed.add(session, tenant);
-    // Whoever waited before has gone.
-    this.#promptReady.take(session, null);
-    const sent = this.#command(session, envelope);
-    return ok(sent && prompt ? await this.#promptReady.wait(session) : null);
   }
 
   /** From a SessionObject that has taken reports with its answers. */

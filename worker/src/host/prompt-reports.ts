@@ -1,11 +1,12 @@
 /**
- * Most cells end within a few milliseconds and a warm box is ready in no more, so the session's call that brings a run
- * or a creation is kept open for a moment, and answered with what the daemon says. That saves the call that would
- * bring it.
+ * Most cells end within a few milliseconds, so the session's call that brings a run is kept open for a moment, and
+ * answered with the report when all of it comes in one. That saves the call that would bring it.
  *
  * @module
  */
 import type { KernelEvent, Outcome } from "@sandbar/shared";
+
+const PATIENCE_MS = 50;
 
 /** All that is to be said of an execution. */
 export interface PromptReport {
@@ -14,28 +15,23 @@ export interface PromptReport {
   readonly outcome: Outcome;
 }
 
-export class Prompt<T> {
-  readonly #patienceMs: number;
-  readonly #waiting = new Map<string, { since: number; settle: (report: T | null) => void }>();
+export class PromptReports {
+  readonly #waiting = new Map<string, { since: number; settle: (report: PromptReport | null) => void }>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
+  /** Null when the execution takes longer. */
+  wait(execution: string): Promise<PromptReport | null> {
+    this.#timer ??= setTimeout(() => this.#look(), PATIENCE_MS);
+    return new Promise((settle) => this.#waiting.set(execution, { since: Date.now(), settle }));
   }
 
-  /** Null when it takes longer. */
-  wait(id: string): Promise<T | null> {
-    this.#timer ??= setTimeout(() => this.#look(), this.#patienceMs);
-    return new Promise((settle) => this.#waiting.set(id, { since: Date.now(), settle }));
-  }
-
-  /** Whether somebody has taken the report with the answer. Null is a report that is not all there is to say. */
-  take(id: string, report: T | null): boolean {
-    const waiting = this.#waiting.get(id);
+  /** Whether somebody has taken the report with the answer. */
+  take(execution: string, events: KernelEvent[], outcome: Outcome | null): boolean {
+    const waiting = this.#waiting.get(execution);
     if (!waiting) return false;
-    this.#waiting.delete(id);
-    waiting.settle(report);
-    return report !== null;
+    this.#waiting.delete(execution);
+    waiting.settle(outcome && { execution, events, outcome });
+    return outcome !== null;
   }
 
   /** Whoever waited has gone: the report must find another way. */
@@ -46,12 +42,12 @@ export class Prompt<T> {
 
   /** One timer for all of them: a timer for each cell would be felt. */
   #look(): void {
-    const long = Date.now() - this.#patienceMs;
-    for (const [id, { since, settle }] of this.#waiting)
+    const long = Date.now() - PATIENCE_MS;
+    for (const [execution, { since, settle }] of this.#waiting)
       if (since <= long) {
-        this.#waiting.delete(id);
+        this.#waiting.delete(execution);
         settle(null);
       }
-    this.#timer = this.#waiting.size > 0 ? setTimeout(() => this.#look(), this.#patienceMs) : null;
+    this.#timer = this.#waiting.size > 0 ? setTimeout(() => this.#look(), PATIENCE_MS) : null;
   }
 }

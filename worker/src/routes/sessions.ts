@@ -9,7 +9,7 @@ import {
   SessionStatusSchema,
 } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
-import { listSessions, type SessionFilter } from "../db/sessions.ts";
+import { listSessions } from "../db/sessions.ts";
 import {
   type App,
   body,
@@ -22,7 +22,7 @@ import {
   SessionBody,
   secured,
 } from "../openapi.ts";
-import { fleetObject, sessionKeyObject, sessionObject } from "../rpc.ts";
+import { sessionKeyObject, sessionObject } from "../rpc.ts";
 import type { LifeState } from "../session/machine.ts";
 import { sha256Hex } from "../tokens.ts";
 import { callersSession, eventStream, lastEventId, prefersAsync } from "./request.ts";
@@ -99,24 +99,8 @@ export function sessionRoutes(app: App): void {
         states: status === undefined ? undefined : storedAs(status),
         label: label === undefined ? undefined : splitLabel(label),
       };
-      const [rows, youngest] = await Promise.all([
-        listSessions(c.env.DB, tenant, filter, cursor ?? null, limit + 1),
-        fleetObject(c.env).youngest(tenant, cursor ?? null, limit + 1),
-      ]);
-      const known = new Set(rows.map(({ id }) => id));
-      const unknown = await Promise.all(
-        youngest
-          .filter((id) => !known.has(id))
-          .map(async (id) => {
-            const answer = await sessionObject(c.env, tenant, id).describe();
-            return "value" in answer && fits(answer.value, filter) ? answer.value : null;
-          }),
-      );
-      const all = [...rows, ...unknown.filter((session) => session !== null)];
-      const found = page(
-        all.sort((a, b) => (a.id < b.id ? 1 : -1)),
-        limit,
-      );
+      const rows = await listSessions(c.env.DB, tenant, filter, cursor ?? null, limit + 1);
+      const found = page(rows, limit);
       // D1 does not know which of the ready ones are busy, and hears a little later of what is new.
       const current = await Promise.all(
         found.data.map(async (row) => {
@@ -177,13 +161,6 @@ export function sessionRoutes(app: App): void {
         unwrap(await session.sessionEvents(lastEventId(c), c.get("caller").credential)),
       ) as never;
     },
-  );
-}
-
-function fits(session: Session, { key, label }: Pick<SessionFilter, "key" | "label">): boolean {
-  return (
-    (key === undefined || session.key === key) &&
-    (label === undefined || session.labels[label[0]] === label[1])
   );
 }
 

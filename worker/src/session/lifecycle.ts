@@ -47,6 +47,8 @@ export class Lifecycle {
   readonly #signal: Signal;
   readonly #alarm: Alarm;
   readonly #news: News;
+  readonly #listed = Promise.withResolvers<void>();
+  #isListed = false;
   #opening: Promise<Refusal | null> | null = null;
   #dispatched = false;
   #settling: Promise<void> | null = null;
@@ -64,15 +66,12 @@ export class Lifecycle {
     this.#news = parts.news;
   }
 
-  /**
-   * Resolves once a host has the creation, or, with `prompt`, once the session is ready if that is soon; a refusal
-   * leaves no trace of the session.
-   */
-  async create(input: NewSession, prompt: boolean): Promise<Answer<null>> {
+  /** Resolves once a host has the creation; a refusal leaves no trace of the session. */
+  async create(input: NewSession): Promise<Answer<null>> {
     this.#opening ??= this.#open(input).finally(() => {
       this.#opening = null;
     });
-    const refusal = (await this.#opening) ?? (await this.#drive(prompt));
+    const refusal = (await this.#opening) ?? (await this.#drive());
     if (!refusal) return ok(null);
     if (this.#records.session?.step === "hold") {
       this.#news.withdrawn(refusal.failure);
@@ -145,14 +144,14 @@ export class Lifecycle {
   }
 
   /** Takes the creation's next steps, from wherever it was interrupted; many callers share one drive. */
-  #drive(prompt = false): Promise<Refusal | null> {
-    this.#driving ??= this.#takeSteps(prompt).finally(() => {
+  #drive(): Promise<Refusal | null> {
+    this.#driving ??= this.#takeSteps().finally(() => {
       this.#driving = null;
     });
     return this.#driving;
   }
 
-  async #takeSteps(prompt: boolean): Promise<Refusal | null> {
+  async #takeSteps(): Promise<Refusal | null> {
     let session = this.#records.session;
     if (session?.state !== "creating") return null;
     if (session.step === "hold") {
@@ -169,13 +168,18 @@ export class Lifecycle {
       session = this.#records.update({ spec: { ...spec, ...held.value }, step: "dispatch" });
     }
     if (session.step === "dispatch" && !this.#dispatched) {
-      const sent = await this.#outgoing.create(session.spec, prompt);
+      // Beside the host's work, not after it: the answer waits for D1 to have the session.
+      void this.settle();
+      const { tenant, spec } = session;
+      const sent = await this.#outgoing.send({
+        command: { type: "session.create", tenant, context: spec.runtime, spec },
+        dedupe: "session.create",
+      });
+      if (this.#records.session?.state !== "creating") return null;
+      if ("failure" in sent)
+        this.end("failed", { code: "SESSION_START_FAILED", detail: sent.failure.detail });
       // Not written: a host that has the session already only says so again.
       this.#dispatched = true;
-      if ("value" in sent) {
-        if (sent.value && this.hostReport(sent.value)) await this.#sendStop("ended");
-      } else if (this.#records.session?.state === "creating")
-        this.end("failed", { code: "SESSION_START_FAILED", detail: sent.failure.detail });
     }
     return null;
   }
@@ -264,7 +268,7 @@ export class Lifecycle {
     if (!next) return false;
     this.#records.update({ ...patch, state: next, dirty: true });
     this.#logStatus();
-    // D1 hears of that with the alarm: lists ask the fleet for the youngest sessions.
+    // D1 hears of that later: lists ask those that it has as being created.
     if (next !== "ready") void this.settle();
     return true;
   }
@@ -308,9 +312,21 @@ export class Lifecycle {
         const { executions } = this.#records.activity;
         await mirrorSession(this.#env.DB, session, this.#records.activity);
         this.#records.mirrored(session, executions);
+        this.#list();
         if (this.#records.session?.state === "ready") return;
-      } else return;
+      } else return this.#list();
     }
+  }
+
+  #list(): void {
+    this.#isListed = true;
+    this.#listed.resolve();
+  }
+
+  /** Resolves once lists can show the session, if only as it was a moment ago. */
+  get listed(): Promise<void> {
+    if (!this.#isListed) void this.settle();
+    return this.#listed.promise;
   }
 
   /** The runtime gives an alarm up that failed a few times, so this one never fails. */

@@ -88,7 +88,7 @@ export class SessionObject extends DurableObject<Env> {
 
   /** With `wait`, answers when the creation has ended, one way or the other. */
   async create(input: NewSession, wait = false): Promise<Answer<Session>> {
-    const created = await this.#lifecycle.create(input, wait);
+    const created = await this.#lifecycle.create(input);
     if ("failure" in created) return created;
     return wait ? this.whenReady() : this.describe();
   }
@@ -97,7 +97,7 @@ export class SessionObject extends DurableObject<Env> {
   async whenReady(): Promise<Answer<Session>> {
     while (this.#records.session?.state === "creating") await this.#signal.wait(SESSION_TOPIC);
     const session = this.#records.session;
-    if (session?.state !== "ready") await this.#settled();
+    await (session?.state === "ready" ? this.#soon(this.#lifecycle.listed) : this.#settled());
     if (!session || session.state === "ready") return this.describe();
     return session.error
       ? { failure: session.error }

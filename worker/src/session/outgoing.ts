@@ -8,7 +8,6 @@
  *
  * @module
  */
-import type { SessionReport, SessionSpec } from "@sandbar/shared";
 import { type Answer, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
 import type { PromptReport } from "../host/prompt-reports.ts";
@@ -56,7 +55,7 @@ export class Outgoing {
       const session = this.#records.session;
       const host = session?.host_id;
       if (!host) return refuse("NOT_FOUND", "The session has no host");
-      const { id } = session;
+      const { id, tenant } = session;
       const first = follows ? this.#runs.silent() : [];
       const replies = this.#replies.splice(0);
       let attempts = 0;
@@ -65,6 +64,7 @@ export class Outgoing {
         const repeated = again || attempts++ > 0;
         return this.#env.HOSTS.getByName(host).dispatch({
           session: id,
+          tenant,
           first,
           dedupe,
           command,
@@ -75,16 +75,6 @@ export class Outgoing {
         });
       });
     });
-    if (!prompt) this.#tail = sent.catch(() => undefined);
-    return sent;
-  }
-
-  /** With `prompt`, resolves with the host's `ready` if that comes soon. */
-  create(spec: SessionSpec, prompt: boolean): Promise<Answer<SessionReport | null>> {
-    const { id: session, tenant, host_id } = this.#records.session!;
-    const command = { type: "session.create" as const, tenant, context: spec.runtime, spec };
-    const envelope = { session, tenant, dedupe: "session.create", command };
-    const sent = hostObject(this.#env, host_id).create(envelope, prompt);
     if (!prompt) this.#tail = sent.catch(() => undefined);
     return sent;
   }
