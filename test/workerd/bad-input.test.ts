@@ -108,7 +108,7 @@ describe("a body", () => {
 describe("a path", () => {
   it("that does not exist is a 404, a wrong method a 405 that names the right ones", async () => {
     expect((await problemOf(await client.fetch("/v1/nothing"))).code).toBe("NOT_FOUND");
-    expect((await problemOf(await client.fetch("/"))).code).toBe("NOT_FOUND");
+    expect((await problemOf(await client.fetch("/nothing"))).code).toBe("NOT_FOUND");
     const wrong = await client.fetch("/v1/sessions", { method: "PUT", body: "x" });
     expect(wrong.headers.get("Allow")).toBe("POST, GET");
     expect(await problemOf(wrong)).toMatchObject({
