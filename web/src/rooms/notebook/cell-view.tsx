@@ -45,9 +45,9 @@ export const CellView = memo(function CellView({
   const open = isOpen(entry);
   const code = edited ?? entry.code ?? "";
   const canEdit = alive && entry.code !== null && !entry.partial;
-  const run = (stay: boolean) => {
+  const run = (stay: boolean, typed = code) => {
     setEditing(false);
-    actions.run(id, code, entry.context, { stay });
+    actions.run(id, typed, entry.context, { stay });
   };
   return (
     <section
@@ -137,7 +137,7 @@ export const CellView = memo(function CellView({
           session={session}
           context={entry.context}
           onChange={(next) => actions.edit(id, next === entry.code ? null : next)}
-          onRun={({ stay }) => run(stay)}
+          onRun={({ stay, code: typed }) => run(stay, typed)}
         />
       ) : entry.code === null ? (
         <p className="px-3 py-2 text-xs text-faint">The code was too long to be kept.</p>

@@ -67,7 +67,7 @@ export interface CodeEditorProps {
   language: string;
   onChange: (code: string) => void;
   /** Shift-Enter; `stay` with Ctrl or ⌘. */
-  onRun: (options: { stay: boolean }) => void;
+  onRun: (options: { stay: boolean; code: string }) => void;
   /** Out of the cell, upwards or downwards. */
   onLeave?: (step: -1 | 1) => void;
   session?: Session;
@@ -93,8 +93,8 @@ export default function CodeEditor(props: CodeEditorProps) {
       latest.current.onLeave(step);
       return true;
     };
-    const run = (stay: boolean) => () => {
-      latest.current.onRun({ stay });
+    const run = (stay: boolean) => (target: EditorView) => {
+      latest.current.onRun({ stay, code: target.state.doc.toString() });
       return true;
     };
     const editor = new EditorView({

@@ -82,11 +82,14 @@ export class NotebookStore {
 
   /** Output may come a thousand times a second; it is drawn once a frame. */
   #changed(): void {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#snapshot = null;
-      for (const listener of this.#listeners) listener();
-    });
+    this.#frame ||= requestAnimationFrame(() => this.#tell());
+  }
+
+  #tell(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#snapshot = null;
+    for (const listener of this.#listeners) listener();
   }
 
   open(): void {
@@ -115,7 +118,10 @@ export class NotebookStore {
       }
       for (const record of records) {
         const before = this.#entries.get(record.id);
-        if (!before || isOpen(before) || before.partial) this.#take(entryOfRecord(record, before));
+        // Its stream knows more, and ends with the record itself.
+        if (this.#following.has(record.id)) continue;
+        if (!before || isOpen(before) || before.partial)
+          this.#take(entryOfRecord(record, unstreamed(before)));
       }
       this.#loaded = true;
       this.#error = null;
@@ -170,8 +176,9 @@ export class NotebookStore {
   /** Runs the code of a cell; resolves when it is accepted. */
   async run(cell: string, code: string, options: Pick<RunOptions, "context" | "language">): Promise<string> {
     const record = await this.#session.start(code, options);
-    const before = this.#entries.get(record.id);
-    this.#take({ ...entryOfRecord(record, before), code, partial: false });
+    // Events may have told of it, and even of its end, before this answer came.
+    const known = this.#entries.get(record.id);
+    this.#take({ ...(known ?? entryOfRecord(record)), code, partial: false });
     this.setLayout(afterRun(this.#layout, cell, record.id));
     this.#followOpen();
     return record.id;
@@ -196,7 +203,8 @@ export class NotebookStore {
   setLayout(layout: Layout): void {
     this.#layout = layout;
     saveLayout(this.#session.id, layout);
-    this.#changed();
+    // At once: an editor must not be shown what it held a frame ago.
+    this.#tell();
   }
 
   #take(entry: Entry): void {
@@ -271,7 +279,7 @@ export class NotebookStore {
 
   async #readRecord(id: string): Promise<void> {
     try {
-      this.#take(entryOfRecord(await this.#session.execution(id), this.#entries.get(id)));
+      this.#take(entryOfRecord(await this.#session.execution(id), unstreamed(this.#entries.get(id))));
     } catch {
       setTimeout(() => !this.#closed && void this.refresh(), LOOK_AGAIN_MS);
     }
@@ -281,4 +289,9 @@ export class NotebookStore {
 
 function inOrder(a: Entry, b: Entry): number {
   return a.queuedAt < b.queuedAt ? -1 : a.queuedAt > b.queuedAt ? 1 : a.id < b.id ? -1 : 1;
+}
+
+/** A stream that broke off may have brought only a part: then the record's own output is more. */
+function unstreamed(entry: Entry | undefined): Entry | undefined {
+  return entry && isOpen(entry) ? { ...entry, lastEvent: 0 } : entry;
 }

@@ -9,8 +9,13 @@ export function useBottom(scroller: RefObject<HTMLDivElement | null>): RefObject
     const element = scroller.current;
     const content = element?.firstElementChild;
     if (!element || !content) return;
+    let top = element.scrollTop;
     const onScroll = () => {
-      near.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
+      const { scrollTop, scrollHeight, clientHeight } = element;
+      if (scrollHeight - scrollTop - clientHeight < NEAR_PX) near.current = true;
+      // What has grown below moves nothing; only somebody who scrolls up leaves the end.
+      else if (scrollTop < top) near.current = false;
+      top = scrollTop;
     };
     // Output, images and frames grow when they like.
     const observer = new ResizeObserver(() => {

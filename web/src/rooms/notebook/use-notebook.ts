@@ -51,7 +51,9 @@ export function useNotebook(session: Session) {
     store.onEnded = () => {
       clearTimeout(calm);
       calm = setTimeout(() => {
-        void queryClient.invalidateQueries({ queryKey: keys.states(id) });
+        // A kernel that is already at the next cell cannot be asked; that one's end asks again.
+        if (store.snapshot().open.length === 0)
+          void queryClient.invalidateQueries({ queryKey: keys.states(id) });
         void queryClient.invalidateQueries({ queryKey: keys.contexts(id) });
       }, CALM_MS);
     };
