@@ -202,7 +202,7 @@ export function Sessions() {
       id: "host",
       header: "Host",
       width: "minmax(5rem, 1fr)",
-      from: "xl",
+      from: "lg",
       cell: ({ host_id }) => <span className="text-muted">{host_id ? hostName(host_id) : "–"}</span>,
     },
     {
