@@ -1,14 +1,27 @@
 import type { MimeBundle } from "@sandbar/sdk";
 import { Ellipsis } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
+import { SandboxedFrame } from "../../preview/sandboxed-frame.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { AnsiText } from "./ansi-text.tsx";
 import { JsonTree } from "./json-tree.tsx";
 import { pngSize, shownTypes } from "./mime.ts";
-import { SandboxedFrame } from "./sandboxed-frame.tsx";
 
 const Markdown = lazy(() => import("./markdown.tsx"));
+
+const HIGHEST = 640;
+
+/** Gives pandas' tables and plain HTML the console's look; what brings styles of its own keeps them. */
+const LOOK = `<style>
+html { font: 13px/1.5 "Inter", system-ui, sans-serif; color: #1b1c1d; }
+html[data-theme="dark"] { color: #e9eaea; }
+body > svg, body > img { display: block; }
+table.dataframe { border: 0; font-variant-numeric: tabular-nums; }
+table.dataframe th, table.dataframe td { border: 0; padding: 3px 16px 3px 0; border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
+table.dataframe th { font-weight: 500; opacity: .75; }
+table.dataframe tr:hover { background: color-mix(in srgb, currentColor 6%, transparent); }
+</style>`;
 
 /** A value in its richest form; the others are a click away. */
 export function RichOutput({ data }: { data: MimeBundle }) {
@@ -33,9 +46,9 @@ export function RichOutput({ data }: { data: MimeBundle }) {
 
 function Form({ type, value }: { type: string; value: unknown }) {
   if (type === "text/html")
-    return <SandboxedFrame html={String(value)} title="HTML that the code has made" />;
+    return <SandboxedFrame html={LOOK + value} title="HTML that the code has made" maxHeight={HIGHEST} />;
   if (type === "image/svg+xml")
-    return <SandboxedFrame html={String(value)} title="Drawing that the code has made" />;
+    return <SandboxedFrame html={LOOK + value} title="Drawing that the code has made" maxHeight={HIGHEST} />;
   if (type.startsWith("image/")) {
     const size = type === "image/png" ? pngSize(String(value)) : null;
     return (
