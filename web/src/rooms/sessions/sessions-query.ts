@@ -11,6 +11,9 @@ export const SESSIONS_SHOWN = 2000;
 export const sessionsQuery = queryOptions({
   queryKey: keys.sessions,
   queryFn: async (): Promise<SessionRecord[]> => {
+    // The list itself does not know who is busy; events tell it from now on.
+    const busy = sandbar.sessions({ status: "busy" }).page(undefined, PAGE);
+    busy.catch(() => {});
     const all: SessionRecord[] = [];
     let cursor: string | undefined;
     do {
@@ -21,7 +24,8 @@ export const sessionsQuery = queryOptions({
       if (cursor && (queryClient.getQueryData<SessionRecord[]>(keys.sessions)?.length ?? 0) < all.length)
         queryClient.setQueryData(keys.sessions, [...all]);
     } while (cursor && all.length < SESSIONS_SHOWN);
-    return all;
+    const atWork = new Map((await busy).data.map((session) => [session.id, session]));
+    return all.map((session) => atWork.get(session.id) ?? session);
   },
 });
 
