@@ -10,7 +10,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: [
-            "{shared,worker,agent,agent-host,sdk,web,cli}/{src,local,setup,deploy}/**/*.test.ts",
+            "{shared,worker,agent,agent-host,sdk,web,cli}/{src,local,setup,deploy,wasm}/**/*.test.ts",
             "docs/*.test.ts",
             "test/run/*.test.ts",
           ],

@@ -11,6 +11,7 @@ import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
 import { ensureImages } from "@sandbar/agent-host/setup/images.ts";
 import type { Client } from "@sandbar/test/fixtures/client.ts";
 import { Stack } from "@sandbar/test/fixtures/stack.ts";
+import { benchAgent } from "./agent.ts";
 import { benchArtifacts } from "./artifacts.ts";
 import { benchBash } from "./bash.ts";
 import { benchBurst } from "./burst.ts";
@@ -20,6 +21,7 @@ import { benchFiles, benchMemory } from "./files.ts";
 import { benchRestarts } from "./restarts.ts";
 import { benchSessions, idleMemory } from "./sessions.ts";
 import { benchWarm } from "./warm.ts";
+import { benchWasm } from "./wasm.ts";
 
 const say = (line: string) => console.error(line);
 
@@ -71,7 +73,7 @@ const PARTS: Record<string, Part> = {
     table(["process", "before", "peak"], await benchMemory(stack, client)),
   ],
 };
-const NAMES = [...Object.keys(PARTS), "warm"];
+const NAMES = [...Object.keys(PARTS), "warm", "agent"];
 
 const [first, folder] = process.argv.slice(2);
 if (first === "compare" && folder) {
@@ -87,10 +89,16 @@ if (first === "burst") {
   console.log(table(head, await benchBurst(folder, say)));
   process.exit();
 }
+if (first === "wasm") {
+  await ensureDockerEngine({ log: say });
+  await ensureImages({ names: ["python"], log: say });
+  console.log(table(["what", "containers", "WebAssembly", "ratio"], await benchWasm(say)));
+  process.exit();
+}
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
 const strange = wanted.filter((name) => !NAMES.includes(name));
 if (process.argv.includes("--help") || strange.length > 0) {
-  const usage = `Usage: npm run bench [-- [--write] [${NAMES.join(" | ")}]…]\n\nWithout names everything is measured. --write puts all results into bench/README.md.\n\n       npm run bench -- compare <folder of another clone>\n\nmeasures cells of both trees in rounds that alternate.\n\n       npm run bench -- burst [folder of another clone]\n\nmeasures many sessions at once, with CPU time and syncs.`;
+  const usage = `Usage: npm run bench [-- [--write] [${NAMES.join(" | ")}]…]\n\nWithout names everything is measured. --write puts all results into bench/README.md.\n\n       npm run bench -- compare <folder of another clone>\n\nmeasures cells of both trees in rounds that alternate.\n\n       npm run bench -- burst [folder of another clone]\n\nmeasures many sessions at once, with CPU time and syncs.\n\n       npm run bench -- wasm\n\nmeasures WebAssembly beside containers.`;
   console.log(strange.length > 0 ? `No such part: ${strange.join(", ")}\n\n${usage}` : usage);
   process.exit(strange.length > 0 ? 2 : 0);
 }
@@ -116,6 +124,15 @@ if (runs("warm"))
     "### Sessions from the warm pool",
     table(["what", "median ms", "against `docker run`"], await benchWarm(say)),
   );
+if (runs("agent")) {
+  const { memory, latency } = await benchAgent(say);
+  report.push(
+    "### The agent, with a fake model: memory of workerd",
+    table(["when", "RSS, MB"], memory),
+    "### The agent, with a fake model: latency",
+    table(["what", "median ms", "p95 ms", "worst ms", "n"], latency),
+  );
+}
 const text = `Measured on ${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores (${cpus()[0]?.model.trim()}), Node ${process.version}; one run, medians, baselines interleaved.\n\n${report.join("\n\n")}\n`;
 console.log(text);
 if (process.argv.includes("--write") && wanted.length === 0) {

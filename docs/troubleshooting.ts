@@ -40,7 +40,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   CONTENT_LOST:
     "The artifact's record is there, its object in R2 (on one machine: its file below `$SANDBAR_HOME/state/r2`) is not, or is shorter than it was: deleted by hand, by a lifecycle rule, or lost with the power.",
   QUOTA_EXCEEDED:
-    "`sandbar artifacts list` shows what is kept; the quotas are variables of the Worker ([artifacts](artifacts.md)).",
+    "Of sessions: `sandbar usage` shows what is taken and the [shares](tenants.md#shares). Of artifacts: `sandbar artifacts list` shows what is kept; their quotas are variables of the Worker ([artifacts](artifacts.md)).",
   IMAGE_UNSUPPORTED:
     "Start from `sandbar/python` (`FROM sandbar/python:latest`) when in doubt: it has all that is needed.",
   IMAGE_NOT_FOUND:
@@ -63,7 +63,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   PROCESS_LIMIT:
     "An execution that carries it found no process left for a kernel. `ps -e` in a context that still runs shows what is there; threads count too.",
   SESSION_LIMIT:
-    "`sandbar sessions list` shows them. Agents that never stop their sessions need a short `idle_ttl_s`. The maximum is `MAX_SESSIONS_PER_TENANT`.",
+    "`sandbar sessions list` shows them. Agents that never stop their sessions need a short `idle_ttl_s`. The maximum is `shares.sessions` of the [tenant](tenants.md#shares), or `MAX_SESSIONS_PER_TENANT`.",
   INTERNAL:
     "The logs have the `request_id`: `.sandbar/logs/` on one machine, `wrangler tail` on Cloudflare. When everything that writes answers it, see whether the disk of `SANDBAR_HOME` is full; all goes on where it was when there is room again.",
   SESSION_START_FAILED:

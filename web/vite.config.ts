@@ -4,7 +4,16 @@ import { defineConfig } from "vite";
 import { firstLoadBudget } from "./first-load-budget.ts";
 
 /** What the product answers, and what the dev server passes on to it. */
-const OF_THE_PRODUCT = ["/v1", "/console", "/preview", "/docs", "/openapi.json", "/healthz", "/mcp"];
+const OF_THE_PRODUCT = [
+  "/v1",
+  "/console",
+  "/preview",
+  "/docs",
+  "/openapi.json",
+  "/healthz",
+  "/mcp",
+  "/langgraph",
+];
 
 const product = process.env.SANDBAR_URL ?? "http://127.0.0.1:8787";
 const apiKey = process.env.SANDBAR_API_KEY;

@@ -8,16 +8,16 @@ const GUEST = resolve(import.meta.dirname, "../../images/guest");
 const MAY_IMPORT: Record<string, string[]> = {
   limits: [],
   io: ["limits"],
-  system: [],
+  system: ["limits"],
   executions: ["limits", "io"],
   files: ["io", "system"],
   artifacts: ["files"],
   wires: ["io"],
   kernels: ["limits", "io", "system", "executions", "artifacts", "wires"],
   processes: ["limits", "io", "system"],
-  tunnels: ["io"],
-  calls: ["limits", "io", "system", "files", "artifacts", "kernels", "tunnels"],
-  ".": ["limits", "io", "system", "executions", "kernels", "processes", "calls"],
+  tunnels: ["limits", "io"],
+  calls: ["limits", "io", "system", "files", "artifacts", "wires", "kernels", "tunnels"],
+  ".": ["limits", "io", "system", "executions", "kernels", "processes", "tunnels", "calls"],
 };
 
 const IMPORT = /^\s*from guest(?:\.([\w.]+))? import ([\w, ]+)/gm;

@@ -1,8 +1,9 @@
 /** @module The parts of the daemon, each made with what it needs of the others. */
 import { randomUUID } from "node:crypto";
-import { VERSION } from "@sandbar/shared";
+import { SandbarError, VERSION } from "@sandbar/shared";
 import { ArtifactExport } from "./artifacts/artifact-export.ts";
 import { ArtifactIngest } from "./artifacts/artifact-ingest.ts";
+import type { BindFolders } from "./box/bind-folders.ts";
 import { ControlPlaneHttp } from "./control-plane/control-plane-http.ts";
 import { Intake } from "./control-plane/intake.ts";
 import { Link, type LinkOptions } from "./control-plane/link.ts";
@@ -10,6 +11,8 @@ import { SignedRequests } from "./control-plane/signed-requests.ts";
 import { DatasetCache } from "./datasets/dataset-cache.ts";
 import { DatasetJournal } from "./datasets/dataset-journal.ts";
 import { Datasets } from "./datasets/datasets.ts";
+import { Reachable } from "./egress/reachable.ts";
+import { resolver } from "./egress/resolve.ts";
 import { CapacityWatch } from "./engine/capacity.ts";
 import type { Engine } from "./engine/engine.ts";
 import { Removals } from "./engine/removals.ts";
@@ -27,12 +30,16 @@ import { Metrics } from "./metrics/metrics.ts";
 import { Pool } from "./pool/pool.ts";
 import { ProcessCalls } from "./processes/process-calls.ts";
 import { HostCalls } from "./session/host-calls.ts";
+import { LeftFolders } from "./session/left-folders.ts";
 import { Sessions } from "./session/sessions.ts";
+import { SnapshotCalls } from "./snapshots/snapshot-calls.ts";
+import { SnapshotRestore } from "./snapshots/snapshot-restore.ts";
 
 export interface DaemonOptions {
   readonly config: Config;
   readonly identity: Identity;
   readonly engine: Engine;
+  readonly bindFolders: BindFolders;
   readonly log: Log;
   /** What cannot be written down cannot be promised; nothing may go on after this. */
   onJournalBroken(error: Error): void;
@@ -42,10 +49,11 @@ export interface DaemonOptions {
 export type DaemonParts = Awaited<ReturnType<typeof makeParts>>;
 
 /** Nothing happens yet. */
-export async function makeParts({ config, identity, engine, log, onJournalBroken, onEnd }: DaemonOptions) {
+export async function makeParts(options: DaemonOptions) {
+  const { config, identity, engine, bindFolders, log, onJournalBroken, onEnd } = options;
   const url = config.url ?? identity.url;
   const journal = new Journal(config.home, onJournalBroken);
-  const capacity = new CapacityWatch(config, engine, log);
+  const capacity: CapacityWatch = new CapacityWatch(config, engine, () => trimCaches(), log);
   const link: Link = new Link({
     url,
     hostId: identity.host_id,
@@ -84,6 +92,12 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
   const datasets = new Datasets({ journal: datasetJournal, cache: datasetCache, http, log });
 
   const removals = new Removals({ config, engine, journal, log });
+  const leftFolders = new LeftFolders({ config, journal, folders: bindFolders, log });
+  const trimCaches = async () => {
+    await Promise.all([datasetCache.trim(0), engine.trimCaches()]).catch((error) =>
+      log.warn({ err: error }, "the caches could not be trimmed"),
+    );
+  };
   const pool = new Pool({
     config,
     engine,
@@ -101,8 +115,12 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
     windows: new ReportWindows(),
     artifacts,
     datasets,
+    snapshots: new SnapshotRestore(plane, linked),
     pool,
     removals,
+    leftFolders,
+    plane,
+    network: { resolve: resolver(config.egress.dns), reachable: new Reachable(config.egress.allow) },
     log,
   });
 
@@ -115,12 +133,18 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
       ...exports.calls,
       ...datasets.calls,
       ...processes.calls,
+      ...new SnapshotCalls({ plane, linked, log }).calls,
       state: (session, params) => session.call("state", params),
       metrics: (session) => metrics.samples(session),
+      network: async ({ network }) => {
+        if (!network) throw new SandbarError("HOST_ERROR", "the session has no rules");
+        return network.state;
+      },
       complete: (session, params) => session.call("complete", params),
     },
     ofHost: {
       ...volumeCalls(engine.volumes),
+      ...leftFolders.calls,
       ...metrics.calls,
       ...hostLoadCalls(config.home, () => pool.shelves()),
     },
@@ -146,6 +170,7 @@ export async function makeParts({ config, identity, engine, log, onJournalBroken
     sessions,
     pool,
     removals,
+    leftFolders,
     metrics,
     exports,
     datasetCache,

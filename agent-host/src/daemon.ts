@@ -1,12 +1,16 @@
 /** @module The daemon's life: takes its home, adopts what an earlier one left, serves, and goes. */
 import { VERSION } from "@sandbar/shared";
+import { BindFolders } from "./box/bind-folders.ts";
 import { type DaemonParts, makeParts } from "./daemon-parts.ts";
+import { dockerAnswers } from "./docker/docker-answers.ts";
 import { DockerEngine } from "./docker/docker-engine.ts";
+import type { Engine } from "./engine/engine.ts";
 import type { Config } from "./host/config.ts";
 import type { Identity } from "./host/identity.ts";
 import { takeLock } from "./host/lock.ts";
 import type { Log } from "./host/log.ts";
 import { adoptSessions, sweepAgainAndAgain } from "./session/reconcile.ts";
+import { WasmEngine } from "./wasm/wasm-engine.ts";
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, superseded: 3, removed: 4 } as const;
 
@@ -24,10 +28,12 @@ export async function runDaemon(
   const end = Promise.withResolvers<number>();
   const stop = new AbortController();
   const lock = await takeLock(config.home, log);
+  const bindFolders = new BindFolders(config, log);
   const parts = await makeParts({
     config,
     identity,
-    engine: await DockerEngine.open(config, identity.host_id, log),
+    engine: await openEngine(config, identity.host_id, bindFolders, log),
+    bindFolders,
     log,
     onJournalBroken: (error) => {
       log.fatal({ err: error }, "the journal cannot be written: ending; sessions run on for the next daemon");
@@ -57,6 +63,20 @@ export async function runDaemon(
   close(parts);
   lock.release();
   return code;
+}
+
+/** One engine for each daemon: the one that is asked for, else Docker where it answers. */
+async function openEngine(
+  config: Config,
+  hostId: string,
+  bindFolders: BindFolders,
+  log: Log,
+): Promise<Engine> {
+  const chosen = config.engine ?? ((await dockerAnswers()) ? "docker" : "wasm");
+  log.info({ engine: chosen }, config.engine ? "engine as configured" : "engine as found");
+  return chosen === "wasm"
+    ? WasmEngine.open(config, bindFolders, log)
+    : DockerEngine.open(config, hostId, bindFolders, log);
 }
 
 const GOING = {
@@ -91,9 +111,11 @@ function serve({ link, pool, metrics }: DaemonParts): void {
   metrics.start();
 }
 
-async function drain({ pool, sessions, removals, engine }: DaemonParts): Promise<void> {
+async function drain({ pool, sessions, removals, leftFolders, engine }: DaemonParts): Promise<void> {
   await Promise.all([pool.drain(), ...sessions.all().map((session) => session.drain())]);
   await removals.finished();
+  await leftFolders.sweep(() => true);
+  await leftFolders.finished();
   await engine.clearAway();
 }
 

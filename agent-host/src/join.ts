@@ -31,7 +31,7 @@ export async function join(config: Config, { url, token, name }: Enrollment, log
           `(sandbar hosts rm); if nothing answers there any more, drain it and remove ${identityFile(config.home)}`,
       );
     // Before the token is used up: what fails here can be tried again.
-    await clearFormerHost(config.home, known.host_id, log);
+    await clearFormerHost(config, known.host_id, log);
   }
   const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
   const { kty, crv, x } = await exportJWK(publicKey);

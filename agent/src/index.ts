@@ -6,9 +6,11 @@ import {
   type AgentService,
   type ModelSettings,
   type ModelTest,
+  type OllamaModels,
 } from "@sandbar/shared";
 import { createApi } from "./api/api.ts";
 import type { Env } from "./env.ts";
+import { ollamaModels } from "./graph/ollama.ts";
 
 export { ThreadObject } from "./thread/object.ts";
 
@@ -24,6 +26,10 @@ export class AgentEntrypoint extends WorkerEntrypoint<Env> implements AgentServi
     // Most requests need no model; those need not evaluate its packages.
     const { testModel } = await import("./graph/test-model.ts");
     return testModel(settings);
+  }
+
+  async ollamaModels(settings: ModelSettings): Promise<OllamaModels> {
+    return ollamaModels(settings);
   }
 }
 

@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { describeTypes } from "./described-types.ts";
 
 const REPO = resolve(import.meta.dirname, "../..");
 
@@ -35,6 +36,7 @@ interface Manifest {
   version: string;
   description: string;
   license: string;
+  keywords?: string[];
   exports?: Record<string, string>;
   dependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
@@ -51,6 +53,7 @@ export function buildNpmPackage(spec: PackageSpec, out: string): void {
     entries.map((entry) => join(REPO, spec.folder, entry)),
     own.exports !== undefined,
   );
+  for (const file of emitted(out)) describeTypes(file);
   const imported = new Set(emitted(out).flatMap((file) => linkWorkspace(file, out)));
   if (spec.bin) chmodSync(join(out, spec.folder, compiled(spec.bin.source)), 0o755);
   for (const folder of spec.data ?? [])
@@ -60,8 +63,17 @@ export function buildNpmPackage(spec: PackageSpec, out: string): void {
     });
   copyFileSync(join(REPO, spec.folder, "README.md"), join(out, "README.md"));
   copyFileSync(join(REPO, "LICENSE"), join(out, "LICENSE"));
-  const manifest = publishedManifest(spec, own, dependenciesOf(imported, own, out));
+  const manifest = {
+    ...publishedManifest(spec, own, dependenciesOf(imported, own, out)),
+    files: foldersIn(out),
+  };
   writeFileSync(join(out, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+function foldersIn(out: string): string[] {
+  return readdirSync(out, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
 }
 
 function manifestOf(folder: string): Manifest {
@@ -112,7 +124,10 @@ function emitted(out: string): string[] {
 
 const IMPORT = /(\bfrom |^import |\bimport\()(["'])([^"'\n]+)\2/gm;
 
-/** Points imports of workspace packages at their files; answers with the packages that the file imports from elsewhere. */
+/**
+ * Points imports of workspace packages at their files, and brings modules that need no compiler; answers with the packages
+ * that the file imports from elsewhere.
+ */
 function linkWorkspace(file: string, out: string): string[] {
   const others: string[] = [];
   const text = readFileSync(file, "utf8").replaceAll(IMPORT, (whole, before, _, specifier: string) => {
@@ -121,7 +136,10 @@ function linkWorkspace(file: string, out: string): string[] {
       const target = relative(dirname(file), join(out, compiled(source)));
       return `${before}"${target.startsWith(".") ? target : `./${target}`}"`;
     }
-    if (!/^(\.|node:)/.test(specifier)) others.push(packageName(specifier));
+    // JavaScript already, with types of its own: the compiler leaves it where it is.
+    if (/^\..*\.mjs$/.test(specifier))
+      copyFileSync(join(REPO, relative(out, dirname(file)), specifier), join(dirname(file), specifier));
+    else if (!/^(\.|node:)/.test(specifier)) others.push(packageName(specifier));
     return whole;
   });
   writeFileSync(file, text);
@@ -148,7 +166,16 @@ function dependenciesOf(imported: Set<string>, own: Manifest, out: string): Reco
 
 function publishedManifest(
   { folder, bin, node }: PackageSpec,
-  { name, version, description, license, exports, peerDependencies, peerDependenciesMeta }: Manifest,
+  {
+    name,
+    version,
+    description,
+    license,
+    keywords,
+    exports,
+    peerDependencies,
+    peerDependenciesMeta,
+  }: Manifest,
   dependencies: Record<string, string>,
 ): Record<string, unknown> {
   const published = (source: string) => `./${join(folder, compiled(source))}`;
@@ -157,7 +184,10 @@ function publishedManifest(
     version,
     description,
     license,
+    keywords,
     type: "module",
+    // Whoever publishes does so from a workflow that can prove where the files come from.
+    publishConfig: { access: "public", provenance: true },
     engines: { node },
     ...(bin && { bin: { [bin.name]: published(bin.source) } }),
     ...(exports && {

@@ -14,8 +14,8 @@ const REPO = resolve(import.meta.dirname, "../..");
 const CACHE = join(REPO, "node_modules/.cache");
 
 const PACKAGES: PackageSpec[] = [
-  { folder: "sdk", node: ">=22" },
-  { folder: "cli", node: ">=22", bin: { name: "sandbar", source: "./src/main.ts" } },
+  { folder: "sdk", node: ">=20" },
+  { folder: "cli", node: ">=20", bin: { name: "sandbar", source: "./src/main.ts" } },
   {
     folder: "agent-host",
     node: ">=24",
@@ -46,5 +46,5 @@ for (const name of packages()) {
 }
 
 function packages(): string[] {
-  return readdirSync(dist).filter((name) => /^sandbar-.*\.(tgz|whl)$/.test(name));
+  return readdirSync(dist).filter((name) => /^sandbar[-_].*\.(tgz|whl)$/.test(name));
 }

@@ -30,6 +30,7 @@ const words = {
   deploy: { about: "deploy the Worker to Cloudflare", command: [...node, "worker/deploy/deploy.ts"] },
   exec: { about: "run the given command with this toolchain", command: [] },
   "setup-only": { about: "stop after the set-up", command: undefined },
+  "tools-only": { about: "set up Node and pnpm, and no dependencies", command: undefined },
 };
 
 const help = `Usage: node cli/setup/toolchain.mjs <word> [arguments]\n\n${Object.entries(words)
@@ -46,12 +47,13 @@ async function main([word, ...args]) {
     process.exitCode = 2;
     return;
   }
-  if (!toolsReady() || !dependenciesReady()) {
+  const ready = () => toolsReady() && (word === "tools-only" || dependenciesReady());
+  if (!ready()) {
     await withFileLock(
       join(toolchain, "lock"),
       async () => {
         if (!toolsReady()) await installTools();
-        if (!dependenciesReady()) await installDependencies();
+        if (!ready()) await installDependencies();
       },
       () => say("Waiting for another set-up of this folder to finish"),
     );

@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { candidates } from "./commands/completion.ts";
 import { exitCodeOf } from "./invocation/exit-codes.ts";
@@ -17,10 +20,19 @@ describe("the CLI's commands", () => {
     expect(candidates(program(), ["run"])).toEqual(expect.arrayContaining(["--session", "--timeout"]));
   });
 
+  const all = (command: Command): Command[] =>
+    command.commands.flatMap((sub) => (sub.name().startsWith("_") ? [] : [sub, ...all(sub)]));
+  const path = (command: Command): string =>
+    command.parent ? `${path(command.parent)} ${command.name()}` : command.name();
+
   it("all have a description", () => {
-    const names = program().commands.filter(
-      (command) => !command.description() && !command.name().startsWith("_"),
-    );
-    expect(names.map((command) => command.name())).toEqual([]);
+    const lacking = all(program()).filter((command) => !command.description());
+    expect(lacking.map(path)).toEqual([]);
+  });
+
+  it("are all on their page", () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/cli.md"), "utf8");
+    const names = program().commands.map((command) => command.name());
+    expect(names.filter((name) => !name.startsWith("_") && !page.includes(`\`sandbar ${name}`))).toEqual([]);
   });
 });

@@ -17,6 +17,7 @@ from guest.kernels.fork_parent import ForkParent
 from guest.processes.processes import Processes
 from guest.system import oom, pid_one, process_tree
 from guest.system.reaper import Reaper
+from guest.tunnels.proxy import Proxy
 
 PROTOCOL_VERSION = 1
 SIGNALS = [signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
@@ -44,7 +45,7 @@ class Guest:
             "interrupt": self._interrupt,
             "kill": self._kill,
             "call": self._calls.handle,
-            "context.open": self._open,
+            "context.open": self.open_context,
             "context.env": self._set_env,
             "context.restart": self._restart,
             "context.close": self._close,
@@ -58,6 +59,7 @@ class Guest:
     def run(self) -> None:
         self.loop.watch(self._signals, self._on_signal)
         self.loop.before_wait = self.link.flush
+        Proxy(self).listen()
         self.link.dial()
         self.loop.run()
 
@@ -130,7 +132,7 @@ class Guest:
         if execution is None:
             return
         if context is None or context.closed:
-            context = self._open({"context": name, "language": message["language"], "env": {}})
+            context = self.open_context({"context": name, "language": message["language"], "env": {}})
         if context is None or context.full():
             totals = {"stdout": 0, "stderr": 0, "results_dropped": 0}
             reason = "this image cannot run %s, or too many contexts or executions wait" % message.get("language")
@@ -158,7 +160,7 @@ class Guest:
 
     # Contexts
 
-    def _open(self, message: dict) -> "Context | None":
+    def open_context(self, message: dict) -> "Context | None":
         name, language = message["context"], message["language"]
         context = self.contexts.get(name)
         if context is not None and not context.closed:

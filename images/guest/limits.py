@@ -11,6 +11,11 @@ EXECUTIONS_REMEMBERED = 10_000
 QUEUED_PER_CONTEXT = 256
 CALLS_IN_FLIGHT = 64
 
+PROXY_PORT = 61080
+"""On the sandbox's loopback, outside the range from which the kernel takes ports; repeats shared/src/limits.ts."""
+PROXIED = 64
+"""Connections through it at once."""
+
 KERNEL_LINE_BYTES = 32 * 1024 * 1024
 OLD_PIPES_PER_CONTEXT = 16
 LATE_BYTES_QUEUED = 256 * 1024

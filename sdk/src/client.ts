@@ -1,21 +1,31 @@
 /** @module The client: sessions for agents, and what operators and admins need. */
 import type {
   AllSessionMetrics,
+  AuditEntry,
   ConsoleLink,
   CreateSession,
+  EffectivePolicy,
+  Language,
   Me,
+  Restored,
+  RunOnce,
+  RunOnceAnswer,
   Session as SessionRecord,
   TenantEvent,
   UsageSeries,
 } from "@sandbar/shared";
 import { Artifacts } from "./artifacts.ts";
+import { Threads } from "./chat/threads.ts";
 import { configFromEnv, type Env } from "./config.ts";
 import { SandbarError } from "./errors.ts";
+import { type Execution, type ExecutionRecord, toExecution } from "./execution.ts";
 import { Http, type HttpOptions } from "./http.ts";
 import { Listing } from "./listing.ts";
-import { DatasetSources, Hosts, Keys, type Usage, Volumes } from "./operator.ts";
+import { DatasetSources, Hosts, Keys, Policies, type Usage, Volumes } from "./operator.ts";
+import { Secrets } from "./secrets.ts";
 import { Session } from "./session.ts";
 import { AgentSettings } from "./settings.ts";
+import { type Snapshot, Snapshots } from "./snapshots.ts";
 import { type EventsOptions, tenantEvents } from "./tenant-events.ts";
 
 /** `{url, apiKey}` or `{url, credentials: "cookie"}`, and optionally another fetch, another retry policy, more headers. */
@@ -26,10 +36,54 @@ export type SessionOptions = Omit<CreateSession, "datasets"> & {
   datasets?: CreateSession["datasets"] | "NONE" | "LOCAL_RO" | "API";
 };
 
+export interface RunOnceOptions
+  extends Pick<
+    CreateSession,
+    "snapshot" | "runtime" | "engine" | "image" | "limits" | "network" | "dependencies" | "env"
+  > {
+  language?: Language;
+  context?: string;
+  stdin?: string;
+  timeoutS?: number;
+  /** Instead of `snapshot`: what an earlier answer gave. */
+  bytes?: string;
+  keep?: RunOnce["keep"];
+  /** Of the snapshot that is kept. */
+  ttlS?: number;
+  signal?: AbortSignal;
+}
+
+export interface RunOnceResult {
+  execution: Execution;
+  /** What became of the variables of the snapshot that it began with. */
+  restored: Restored | undefined;
+  /** With `keep: "snapshot"`. */
+  snapshot: Snapshot | undefined;
+  /** With `keep: "bytes"`: in base64, sealed by the deployment that made them. */
+  bytes: string | undefined;
+  /** Why nothing was kept though `keep` asked for it; the code has run all the same. */
+  keepError: RunOnceAnswer["keep_error"];
+}
+
 export interface SessionFilter {
   key?: string;
   status?: SessionRecord["status"];
   label?: string;
+}
+
+export interface AuditOptions {
+  /** A whole action, or the beginning of some with a point at its end: `host.`. */
+  action?: string;
+  target?: string;
+  /** The id of a key or a token. */
+  by?: string;
+  address?: string;
+  /** `ok`, `refused`, or one code. */
+  result?: string;
+  since?: Date | string;
+  until?: Date | string;
+  /** Only this tenant's, for operators, who see all. */
+  tenant?: string;
 }
 
 export interface SeriesOptions {
@@ -46,18 +100,27 @@ export class Sandbar {
   readonly artifacts: Artifacts;
   readonly hosts: Hosts;
   readonly keys: Keys;
+  readonly policies: Policies;
+  /** What sessions' network may refer to by name. */
+  readonly secrets: Secrets;
   readonly datasetSources: DatasetSources;
   readonly volumes: Volumes;
+  readonly snapshots: Snapshots;
   readonly settings: AgentSettings;
+  readonly threads: Threads;
 
   constructor(options: SandbarOptions) {
     this.http = new Http(options);
     this.artifacts = new Artifacts(this.http);
     this.hosts = new Hosts(this.http);
     this.keys = new Keys(this.http);
+    this.policies = new Policies(this.http);
+    this.secrets = new Secrets(this.http);
     this.datasetSources = new DatasetSources(this.http);
     this.volumes = new Volumes(this.http);
+    this.snapshots = new Snapshots(this.http);
     this.settings = new AgentSettings(this.http);
+    this.threads = new Threads(this.http);
   }
 
   /** From SANDBAR_URL and SANDBAR_API_KEY. Runtimes without `process.env` (Workers) pass their own. */
@@ -90,6 +153,18 @@ export class Sandbar {
     return new Session(this.http, await this.http.json("POST", "/v1/sessions", request));
   }
 
+  /**
+   * Code in a session of its own that ends with it. It begins with a snapshot if one is given, by id or as `bytes` of an
+   * earlier answer; `keep` asks for a new one: with `"bytes"` the caller holds all there is between two calls.
+   */
+  async runOnce(code: string, options: RunOnceOptions = {}): Promise<RunOnceResult> {
+    const { signal, timeoutS: timeout_s, ttlS: ttl_s, bytes: snapshot_bytes, ...spec } = options;
+    const json = { code, timeout_s, ttl_s, snapshot_bytes, ...spec };
+    const answer = await this.http.json<RunOnceAnswer>("POST", "/v1/run", { json, signal });
+    const { execution, restored, snapshot, snapshot_bytes: bytes, keep_error: keepError } = answer;
+    return { execution: toExecution(execution as ExecutionRecord), restored, snapshot, bytes, keepError };
+  }
+
   /** A session that exists, by id. */
   async getSession(id: string): Promise<Session> {
     return new Session(this.http, await this.http.json("GET", `/v1/sessions/${encodeURIComponent(id)}`));
@@ -106,10 +181,11 @@ export class Sandbar {
     return new Listing(this.http, "/v1/sessions", { ...filter });
   }
 
-  /** Stops a session by id; one that is gone already is fine. */
-  async stopSession(id: string): Promise<void> {
+  /** Stops a session by id, or by key; one that is gone already is fine. `purge`: see `Session.stop`. */
+  async stopSession(session: string | { key: string }, { purge }: { purge?: boolean } = {}): Promise<void> {
+    if (typeof session !== "string") return (await this.findSession(session.key))?.stop({ purge });
     try {
-      await this.http.send("DELETE", `/v1/sessions/${encodeURIComponent(id)}`);
+      await this.http.send("DELETE", `/v1/sessions/${encodeURIComponent(session)}`, { query: { purge } });
     } catch (error) {
       if (!(error instanceof SandbarError && error.status === 404)) throw error;
     }
@@ -118,6 +194,11 @@ export class Sandbar {
   /** Who calls: tenant, key, scopes. */
   me(): Promise<Me> {
     return this.http.json("GET", "/v1/me");
+  }
+
+  /** What the caller's tenant may do, and how much it may have. */
+  policy(): Promise<EffectivePolicy> {
+    return this.http.json("GET", "/v1/policy");
   }
 
   /** A link that signs a browser in to the console, once, within 10 minutes. */
@@ -134,6 +215,11 @@ export class Sandbar {
   usageSeries({ step, from, to, tenant }: SeriesOptions = {}): Promise<UsageSeries> {
     const query = { step, from: isoTime(from), to: isoTime(to), tenant };
     return this.http.json("GET", "/v1/usage/series", { query });
+  }
+
+  /** Who did what, newest first. */
+  audit({ since, until, ...filter }: AuditOptions = {}): Listing<AuditEntry> {
+    return new Listing(this.http, "/v1/audit", { ...filter, since: isoTime(since), until: isoTime(until) });
   }
 
   /** The newest samples of every running session; looking is not use. */

@@ -33,6 +33,8 @@ export function sessionDefaultsFromEnv(env: Env = processEnv()): Partial<CreateS
   const access = env.SANDBAR_DATASET_ACCESS || env.DATASET_ACCESS;
   const defaults = {
     runtime: env.SANDBAR_RUNTIME || undefined,
+    // SANDBAR_ENGINE says what a host runs.
+    engine: env.SANDBAR_SESSION_ENGINE || undefined,
     image: env.SANDBAR_IMAGE || undefined,
     storage: env.SANDBAR_SESSION_STORAGE || env.SESSION_STORAGE || undefined,
     datasets: access ? { access: access === "API_TMPFS" ? "API" : access } : undefined,

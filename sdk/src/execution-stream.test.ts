@@ -47,6 +47,26 @@ describe("an execution's stream", () => {
     ]);
   });
 
+  it("is left while it waits for an event, hangs up at once, interrupts nothing, and can be read on", async () => {
+    let hungUp: () => void;
+    const gone = new Promise<void>((resolve) => {
+      hungUp = resolve;
+    });
+    const { session, received } = await start(
+      (request, response) => {
+        response.on("close", () => hungUp());
+        events([[1, "stdout", { text: "a" }]], "stay")(request, response);
+      },
+      events([[2, "finished", done]]),
+    );
+    const stream = session.follow("exe_1");
+    for await (const event of stream) if (event.id === "1") setTimeout(() => stream.leave());
+    await gone;
+    expect(stream.lastEventId).toBe("1");
+    expect((await stream.finished()).text).toBe("2");
+    expect(received.map(({ method }) => method)).toEqual(["GET", "GET"]);
+  });
+
   it("a POST that got no answer is repeated with the same key and the same body", async () => {
     const { session, received } = await start(
       hangUp,

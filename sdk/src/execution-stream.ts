@@ -44,6 +44,7 @@ export class ExecutionStream implements AsyncIterable<ExecutionEvent> {
   #lastEventId: string | undefined;
   #maybeAccepted = false;
   #result: Execution | null = null;
+  #leaving: AbortController | null = null;
 
   constructor(options: StreamRequest) {
     this.#options = options;
@@ -70,16 +71,25 @@ export class ExecutionStream implements AsyncIterable<ExecutionEvent> {
     return this.#result!;
   }
 
+  /** Ends the loop that reads, and its connection, also while it waits for an event. The code runs on. */
+  leave(): void {
+    this.#leaving?.abort();
+  }
+
   /**
    * Events until `finished`. Leaving the loop early only stops reading: the code runs on, and a second loop reads on
    * after the last event. To stop the code, abort the signal.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<ExecutionEvent> {
     const { signal } = this.#options;
+    const leaving = new AbortController();
+    this.#leaving = leaving;
     let silentSince = Date.now();
     let attempt = 0;
     while (this.#result === null && !signal?.aborted) {
       const connection = new AbortController();
+      const hangUpNow = () => connection.abort();
+      leaving.signal.addEventListener("abort", hangUpNow, { once: true });
       const opening = this.#open(connection.signal);
       // Before the answer is there nobody knows which execution to interrupt, so an abort waits for it.
       const onAbort = () => {
@@ -100,10 +110,14 @@ export class ExecutionStream implements AsyncIterable<ExecutionEvent> {
         }
         if (this.#result === null) throw cutOff();
       } catch (error) {
+        if (leaving.signal.aborted) return;
         if (signal?.aborted) break;
-        await sleep(this.#patience(error, attempt++, Date.now() - silentSince), signal).catch(() => {});
+        const pause = this.#patience(error, attempt++, Date.now() - silentSince);
+        await sleep(pause, AbortSignal.any([leaving.signal, ...(signal ? [signal] : [])])).catch(() => {});
+        if (leaving.signal.aborted) return;
       } finally {
         signal?.removeEventListener("abort", onAbort);
+        leaving.signal.removeEventListener("abort", hangUpNow);
       }
     }
     if (this.#result === null) throw await this.#abort();

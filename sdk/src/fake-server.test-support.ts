@@ -55,6 +55,7 @@ export function record(
     artifacts: [],
     artifacts_skipped: [],
     state: { variables: "kept", files: "kept" },
+    created_by: null,
     queued_at: "",
     started_at: null,
     finished_at: null,

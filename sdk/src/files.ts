@@ -82,14 +82,24 @@ export class Files {
     return (await this.open(path, options)).body;
   }
 
-  /** Creates or replaces a file, and the folders above it; it appears whole or not at all. A stream is not retried. */
+  /**
+   * Creates or replaces a file, and the folders above it; it appears whole or not at all. A stream is not retried. With
+   * `ifMatch`, the etag that `stat` or an earlier `write` told, it fails with `ETAG_MISMATCH` when the file has changed.
+   */
   write(
     path: string,
     content: FileContent,
-    options: Abortable & { mode?: string; mkdirs?: boolean; onProgress?: UploadProgress } = {},
+    options: Abortable & {
+      mode?: string;
+      mkdirs?: boolean;
+      ifMatch?: string;
+      onProgress?: UploadProgress;
+    } = {},
   ): Promise<WrittenFile> {
-    const { mode, mkdirs } = options;
-    return this.#put({ path, mode, mkdirs }, content, "application/octet-stream", options);
+    const { mode, mkdirs, ifMatch } = options;
+    const headers: Record<string, string> =
+      ifMatch === undefined ? {} : { "if-match": ifMatch === "*" ? "*" : `"${ifMatch}"` };
+    return this.#put({ path, mode, mkdirs }, content, "application/octet-stream", { ...options, headers });
   }
 
   upload(path: string, content: FileContent, options: Abortable = {}): Promise<WrittenFile> {
@@ -176,9 +186,10 @@ export class Files {
     query: { path: string; mode?: string; mkdirs?: boolean; extract?: boolean },
     content: FileContent,
     type: string,
-    { signal, onProgress }: Abortable & { onProgress?: UploadProgress },
+    options: Abortable & { headers?: Record<string, string>; onProgress?: UploadProgress },
   ): Promise<WrittenFile> {
-    const headers = { "content-type": type };
+    const { signal, onProgress } = options;
+    const headers = { ...options.headers, "content-type": type };
     const body = content as Body;
     return this.#http.json("PUT", this.#path, { query, body, headers, signal, onProgress });
   }

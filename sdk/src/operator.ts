@@ -1,5 +1,14 @@
-/** @module What operators and admins look after: hosts, keys, dataset sources, volumes. */
-import type { ApiKey, CreateDatasetSource, DatasetSource, Host, HostLoad, Scope } from "@sandbar/shared";
+/** @module What operators and admins look after: hosts, keys, policies, dataset sources, volumes. */
+import type {
+  ApiKey,
+  CreateDatasetSource,
+  DatasetSource,
+  Host,
+  HostLoad,
+  Policy,
+  Scope,
+  TenantPolicy,
+} from "@sandbar/shared";
 import type { Http } from "./http.ts";
 import { Listing } from "./listing.ts";
 
@@ -16,8 +25,24 @@ export interface Usage {
   bytes: number;
   live_sessions: number;
   artifacts: { count: number; bytes: number };
+  /** What they may hold together, whatever is in them. */
+  volumes: { count: number; size_mb: number };
   /** What the tenant may have at once; null: no limit. */
-  limits: { live_sessions: number | null; artifact_count: number | null; artifact_bytes: number | null };
+  limits: {
+    live_sessions: number | null;
+    memory_mb: number | null;
+    cpus: number | null;
+    /** Of one host, while there are other tenants. */
+    host_percent: number;
+    volumes: number | null;
+    volume_mb: number | null;
+    requests_per_minute: number | null;
+    executions_per_minute: number | null;
+    artifact_count: number | null;
+    artifact_bytes: number | null;
+  };
+  /** What its sessions may use together. */
+  reserved: { memory_mb: number; cpus: number };
 }
 
 export class Hosts {
@@ -110,6 +135,32 @@ export class DatasetSources {
 
   remove(id: string): Promise<void> {
     return this.#http.send("DELETE", `/v1/dataset-sources/${encodeURIComponent(id)}`);
+  }
+}
+
+/** What tenants may do and how much they may have; `*` stands for all of them. */
+export class Policies {
+  readonly #http: Http;
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Those that were set. */
+  list(): Listing<TenantPolicy> {
+    return new Listing(this.#http, "/v1/policies");
+  }
+
+  get(tenant: string): Promise<TenantPolicy> {
+    return this.#http.json("GET", `/v1/policies/${encodeURIComponent(tenant)}`);
+  }
+
+  /** Instead of the one before. */
+  put(tenant: string, policy: Policy): Promise<TenantPolicy> {
+    return this.#http.json("PUT", `/v1/policies/${encodeURIComponent(tenant)}`, { json: policy });
+  }
+
+  remove(tenant: string): Promise<void> {
+    return this.#http.send("DELETE", `/v1/policies/${encodeURIComponent(tenant)}`);
   }
 }
 

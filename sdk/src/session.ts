@@ -3,8 +3,12 @@ import type {
   Completion,
   CreateExecution,
   Language,
+  ListeningPort,
+  NetworkRulesInput,
+  OnBusy,
   Preview,
   SessionMetrics,
+  SessionNetwork,
   Session as SessionRecord,
 } from "@sandbar/shared";
 import { type Artifact, Artifacts, type ExportResult } from "./artifacts.ts";
@@ -18,6 +22,7 @@ import type { Http } from "./http.ts";
 import { Listing } from "./listing.ts";
 import { Processes } from "./processes.ts";
 import { isTransient } from "./retry.ts";
+import type { Snapshot } from "./snapshots.ts";
 import { serverEvents } from "./sse.ts";
 import { Terminal, type TerminalOptions } from "./terminal.ts";
 
@@ -38,6 +43,23 @@ export interface RunOptions {
   onResult?: (data: Record<string, unknown>) => void;
   onArtifact?: (artifact: Artifact) => void;
   onEvent?: (event: ExecutionEvent) => void;
+}
+
+export interface SnapshotOptions {
+  name?: string;
+  /** Default: 7 days. */
+  ttlS?: number;
+  /** When code runs: wait for its end (default), refuse, or copy the kernel's process where the language can. */
+  onBusy?: OnBusy;
+  signal?: AbortSignal;
+  /** The same key finds the same snapshot. Default: random. */
+  idempotencyKey?: string;
+}
+
+export interface ForkOptions extends Pick<SnapshotOptions, "onBusy" | "signal"> {
+  labels?: Record<string, string>;
+  idleTtlS?: number;
+  maxLifetimeS?: number;
 }
 
 export interface SessionState {
@@ -166,6 +188,16 @@ export class Session {
     return this.#http.json("GET", `${this.#path}/state`, { query: { context: options.context } });
   }
 
+  /** What it may reach by name, and what it has reached; of a session that was created with rules. */
+  network(): Promise<SessionNetwork> {
+    return this.#http.json("GET", `${this.#path}/network`);
+  }
+
+  /** Other rules instead: they hold when this resolves, and connections that they do not allow have ended. */
+  setNetwork(rules: NetworkRulesInput): Promise<SessionNetwork> {
+    return this.#http.json("PUT", `${this.#path}/network`, { json: rules });
+  }
+
   /** CPU, memory, processes and disk of the last minutes, the last of them now; looking is not use. */
   metrics(): Promise<SessionMetrics> {
     return this.#http.json("GET", `${this.#path}/metrics`);
@@ -195,8 +227,42 @@ export class Session {
     return answer.data;
   }
 
+  /**
+   * Keeps files and variables outside of the session, which goes on. The answer says of each variable what became of it;
+   * `client.session({snapshot})` makes a session that begins with it.
+   */
+  snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
+    const { name, ttlS: ttl_s, onBusy: on_busy, signal, idempotencyKey = crypto.randomUUID() } = options;
+    return this.#http.json("POST", `${this.#path}/snapshots`, {
+      json: { name, ttl_s, on_busy },
+      headers: { "idempotency-key": idempotencyKey },
+      signal,
+      safe: true,
+    });
+  }
+
+  snapshots(): Listing<Snapshot> {
+    return new Listing(this.#http, `${this.#path}/snapshots`);
+  }
+
+  /** New sessions that begin with this one's files and variables: all of them, or none. */
+  async fork(count = 1, options: ForkOptions = {}): Promise<Session[]> {
+    const { onBusy: on_busy, labels, idleTtlS: idle_ttl_s, maxLifetimeS: max_lifetime_s, signal } = options;
+    const { data } = await this.#http.json<{ data: SessionRecord[] }>("POST", `${this.#path}/fork`, {
+      json: { count, on_busy, labels, idle_ttl_s, max_lifetime_s },
+      signal,
+    });
+    return data.map((info) => new Session(this.#http, info));
+  }
+
   terminal(options: TerminalOptions = {}): Promise<Terminal> {
     return Terminal.open(this.#http, this.id, options);
+  }
+
+  /** Where something listens inside the session, with the process that does. */
+  async ports(): Promise<ListeningPort[]> {
+    const { data } = await this.#http.json<{ data: ListeningPort[] }>("GET", `${this.#path}/ports`);
+    return data;
   }
 
   /** Where a server that listens inside the session answers; requests need the API key. */
@@ -225,9 +291,12 @@ export class Session {
       yield { type: event, data: JSON.parse(data) };
   }
 
-  /** Ends the session; artifacts stay. Stopping twice is harmless. */
-  stop(): Promise<void> {
-    return this.#http.send("DELETE", this.#path);
+  /**
+   * Ends the session; artifacts stay. Stopping twice is harmless. `purge` also removes the folder that storage BIND leaves
+   * on the host.
+   */
+  stop({ purge }: { purge?: boolean } = {}): Promise<void> {
+    return this.#http.send("DELETE", this.#path, { query: { purge } });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,8 @@
 /** @module The agent's settings: its model, keys and manners, of the caller's tenant. */
-import type { ModelTest, PutSettings, Settings } from "@sandbar/shared";
+import type { ModelChoices, ModelTest, PutSettings, Settings } from "@sandbar/shared";
 import type { Http } from "./http.ts";
 
-export type { ModelTest, PutSettings, Settings };
+export type { ModelChoices, ModelTest, PutSettings, Settings };
 
 const PATH = "/v1/settings";
 
@@ -26,5 +26,10 @@ export class AgentSettings {
   /** One real call to the model, with these changes if there are any; what the provider said. */
   test(changes: PutSettings = {}): Promise<ModelTest> {
     return this.#http.json("POST", `${PATH}/test`, { json: changes });
+  }
+
+  /** Which providers can be asked, and the models of an Ollama that runs. */
+  models(): Promise<ModelChoices> {
+    return this.#http.json("GET", `${PATH}/models`);
   }
 }

@@ -45,7 +45,8 @@ export class Terminal {
     const path = `/v1/sessions/${sessionId}/terminal`;
     const url = http.resolve(path, { ...options }).replace(/^http/, "ws");
     // Browsers cannot set headers on a WebSocket, so a key travels as an offered protocol. Cookies travel by themselves.
-    const socket = new WebSocket(url, ["sandbar", ...(http.apiKey ? [`bearer.${http.apiKey}`] : [])]);
+    const Socket = globalThis.WebSocket ?? (await nodeSocket());
+    const socket = new Socket(url, ["sandbar", ...(http.apiKey ? [`bearer.${http.apiKey}`] : [])]);
     const terminal = new Terminal(socket);
     const opened = await new Promise<boolean>((resolve) => {
       socket.addEventListener("open", () => resolve(true), { once: true });
@@ -80,6 +81,11 @@ export class Terminal {
     if (this.#early) this.#early.push(data);
     else this.#listener(data);
   }
+}
+
+/** Node has one of its own since version 22. */
+async function nodeSocket(): Promise<typeof WebSocket> {
+  return (await import("ws")).WebSocket as unknown as typeof WebSocket;
 }
 
 /** A WebSocket does not say why it was refused; a plain request for the same does. */

@@ -72,6 +72,12 @@ export const ERRORS = {
     retryable: false,
     hint: "Use a key with the scope that the detail names.",
   },
+  FORBIDDEN_BY_POLICY: {
+    status: 403,
+    title: "The tenant's policy does not allow this",
+    retryable: false,
+    hint: "GET /v1/policy says what is allowed. Operators change it with PUT /v1/policies/:tenant.",
+  },
   ORIGIN_NOT_ALLOWED: {
     status: 403,
     title: "Pages of this origin may not do this",
@@ -80,9 +86,9 @@ export const ERRORS = {
   },
   HOST_NAME_NOT_ALLOWED: {
     status: 403,
-    title: "MCP is not served under this host name",
+    title: "This host name is not known to be ours",
     retryable: false,
-    hint: "Use HTTPS, an address or localhost, or add the name to MCP_ALLOWED_HOSTS.",
+    hint: "Use HTTPS, an address or localhost, or add the name to ALLOWED_HOSTS.",
   },
   MODEL_URL_NOT_ALLOWED: {
     status: 403,
@@ -144,6 +150,12 @@ export const ERRORS = {
     retryable: true,
     hint: "Wait until its status is ready.",
   },
+  NETWORK_FIXED: {
+    status: 409,
+    title: "The session's network cannot be changed",
+    retryable: false,
+    hint: 'Create the session with network: {"allow": []}; its rules can be changed while it runs.',
+  },
   CONTEXT_EXISTS: {
     status: 409,
     title: "A context with this name exists with another language",
@@ -185,6 +197,18 @@ export const ERRORS = {
     title: "A session uses the volume",
     retryable: true,
     hint: "Delete the sessions that mount it first.",
+  },
+  CONTEXT_BUSY: {
+    status: 409,
+    title: "Code runs in a context of the session",
+    retryable: true,
+    hint: 'Wait for its end, or snapshot with on_busy: "wait".',
+  },
+  SNAPSHOT_UNDER_WAY: {
+    status: 409,
+    title: "A snapshot of the session is being made",
+    retryable: true,
+    hint: "Wait for it; a session is snapshotted once at a time.",
   },
   PROCESS_ENDED: {
     status: 409,
@@ -234,6 +258,12 @@ export const ERRORS = {
     retryable: false,
     hint: "Create it again; artifacts that were listed are kept, variables and other files are gone.",
   },
+  ETAG_MISMATCH: {
+    status: 412,
+    title: "The file is not the one that If-Match names",
+    retryable: false,
+    hint: "Somebody has changed or removed it. Read it again, and write with the etag that it has now.",
+  },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     title: "The body is too large",
@@ -241,10 +271,10 @@ export const ERRORS = {
     hint: "Upload large content as a file instead.",
   },
   QUOTA_EXCEEDED: {
-    status: 413,
-    title: "A storage quota is used up",
+    status: 403,
+    title: "A quota is used up",
     retryable: false,
-    hint: "Delete artifacts, or ask the operator for a larger quota.",
+    hint: "The detail says which. End sessions or delete artifacts, or ask the operator for a larger share.",
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -276,6 +306,12 @@ export const ERRORS = {
     retryable: false,
     hint: "The detail names the entry. Absolute names, .., devices and links that lead out are refused; nothing was unpacked.",
   },
+  SNAPSHOT_DAMAGED: {
+    status: 422,
+    title: "The snapshot cannot be restored",
+    retryable: false,
+    hint: "Its bytes are missing, changed, or not those of a snapshot. Use another one; a new snapshot brings lost bytes back.",
+  },
   IMAGE_UNSUPPORTED: {
     status: 422,
     title: "The image cannot run a sandbox",
@@ -287,6 +323,18 @@ export const ERRORS = {
     title: "The image was not found",
     retryable: false,
     hint: "Build or pull it on the host, or check its name.",
+  },
+  UNSUPPORTED_BY_ENGINE: {
+    status: 422,
+    title: "The session's engine cannot do this",
+    retryable: false,
+    hint: 'Create the session with engine: "container", which needs a host with Docker; GET /v1/hosts says what each host can do.',
+  },
+  UNSUPPORTED_BY_AGENT: {
+    status: 422,
+    title: "The agent has not this part of the LangGraph Platform",
+    retryable: false,
+    hint: "The detail says what to do instead; docs/agent.md has what there is.",
   },
   EGRESS_UNAVAILABLE: {
     status: 422,
@@ -354,6 +402,12 @@ export const ERRORS = {
     retryable: true,
     hint: "Try again; report the request_id if it stays.",
   },
+  SECRET_UNREADABLE: {
+    status: 503,
+    title: "A stored secret cannot be opened",
+    retryable: false,
+    hint: "Give the control plane the SECRETS_KEY again that it had, or save the secret anew.",
+  },
   SESSION_START_FAILED: {
     status: 502,
     title: "The session could not be started",
@@ -398,7 +452,7 @@ export const ERRORS = {
   },
   NO_HOST_AVAILABLE: {
     status: 503,
-    title: "No Docker host has room",
+    title: "No host has room",
     retryable: true,
     hint: "Start agent-host on a machine, or wait for sessions to end.",
   },

@@ -16,7 +16,10 @@ export type IdPrefix =
   | "vol"
   | "grt"
   | "src"
-  | "con";
+  | "con"
+  | "aud"
+  | "snp"
+  | "sec";
 
 export function newId(prefix: IdPrefix): string {
   let time = Date.now();

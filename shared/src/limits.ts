@@ -32,3 +32,14 @@ export const GUEST_LINE_LIMIT_BYTES = 4 * 1024 * 1024;
 export const FRAME_LIMIT_BYTES = 2 * 1024 * 1024;
 /** Body of a JSON request. */
 export const JSON_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+
+/** On a sandbox's own loopback: the way to what its session's rules name. */
+export const PROXY_PORT = 61_080;
+/** Connections of one session through it at once. */
+export const PROXIED_LIMIT = 64;
+/** Rules of one session. */
+export const NETWORK_RULE_LIMIT = 200;
+/** Headers of one session's rules. */
+export const SESSION_SECRET_LIMIT = 20;
+/** Stored ones of a tenant. */
+export const SECRET_LIMIT = 100;

@@ -81,10 +81,20 @@ it.each<[string, () => Promise<string | null>]>([
   ["a proof for another host", () => proof({ host: "hst_00000000000000000000000000" })],
   ["a proof for another method", () => proof({ method: "POST" })],
   ["a proof for another path", () => proof({ path: "/agent/artifacts/check" })],
+  ["a proof for another query", () => proof({ path: "/agent/artifacts?part=1" })],
   ["a proof of yesterday", () => proof({ issued: Math.floor(Date.now() / 1000) - 86_400 })],
   ["a proof from the far future", () => proof({ issued: Math.floor(Date.now() / 1000) + 3_600 })],
 ])("%s opens nothing", async (_, token) => {
   expect((await bring(await token(), "x")).status).toBe(401);
+});
+
+it("a proof opens once", async () => {
+  const { id } = await client.create();
+  const once = await proof({ session: id });
+  expect((await bring(once, "once", sha256("once"), id)).status).toBe(200);
+  expect((await bring(once, "twice", sha256("twice"), id)).status).toBe(401);
+  expect(await listed(client, id)).toMatchObject([{ sha256: sha256("once") }]);
+  await client.stop(id);
 });
 
 it("a session of another tenant, or of nobody, is not this host's", async () => {

@@ -1,35 +1,10 @@
 /** The agent through the whole product: LangGraph's client, a thread's object, a sandbox, a scripted model. */
-import type { Client as LangGraph } from "@langchain/langgraph-sdk";
-import { expect, it } from "vitest";
-import { ask, type Message, messagesOf, run, textOf, useChat } from "../fixtures/chat.ts";
+import { expect, it, onTestFinished } from "vitest";
+import { ask, collect, customs, messagesOf, run, stream, textOf, useChat } from "../fixtures/chat.ts";
 import { eventually } from "../fixtures/stack.ts";
 
 const chat = useChat();
 const { stack, client } = chat;
-
-interface Event {
-  id?: string;
-  event: string;
-  data: unknown;
-}
-
-async function collect(stream: AsyncIterable<unknown>, into: Event[] = []): Promise<Event[]> {
-  for await (const event of stream as AsyncIterable<Event>) into.push(event);
-  return into;
-}
-
-const MODES = { streamMode: ["values", "messages-tuple", "custom"], streamResumable: true };
-
-const stream = (langgraph: LangGraph, thread: string, content: string, more: object = {}) =>
-  langgraph.runs.stream(thread, "agent", { ...(ask(content) as object), ...MODES, ...more } as never);
-
-const customs = (events: Event[]) =>
-  events.filter(({ event }) => event === "custom").map(({ data }) => data as Record<string, unknown>);
-
-const sessionOf = async (thread: string) => {
-  const { data } = await client.ok<{ data: { id: string }[] }>("GET", `/v1/sessions?key=${thread}`);
-  return data[0]!.id;
-};
 
 const CSV = "city,rain\nBergen,290\nOslo,80\nTromsø,100\n";
 const ANALYSE = `import pandas as pd, matplotlib.pyplot as plt
@@ -78,6 +53,13 @@ it("analyses a CSV: output and plot as they come, the plot for the model's eyes,
   expect(await langgraph.threads.search({ metadata: { title: "Which city is the wettest?" } })).toMatchObject(
     [{ thread_id, status: "idle" }],
   );
+
+  // It knows what it has lost when its sandbox has ended.
+  expect(chat.model.requests[0]!.system).not.toContain("has ended");
+  await client.stop(session.id);
+  chat.model.script({ text: "Give me the file again." });
+  await langgraph.runs.wait(thread_id, "agent", ask("And now?"));
+  expect(chat.model.requests[0]!.system).toContain("has ended: its variables and files are gone");
 });
 
 it("two tenants at once have a sandbox each, and see nothing of one another", async () => {
@@ -109,125 +91,6 @@ it("two tenants at once have a sandbox each, and see nothing of one another", as
   expect((await both[1]!.threads.search()).map((thread) => thread.thread_id)).toEqual(["shared-name"]);
 });
 
-/** The client's own reconnecting, when the control plane dies under it. */
-async function followed(langgraph: LangGraph, thread: string, runId: string, events: Event[]): Promise<void> {
-  const lastEventId = events.findLast(({ id }) => id)?.id;
-  await eventually("the control plane answers", 30_000, () =>
-    langgraph.runs.get(thread, runId).then(() => true),
-  );
-  await collect(langgraph.runs.joinStream(thread, runId, { lastEventId } as never), events);
-}
-
-it("goes on after kill -9 while code runs: each cell ran once, a reader has every event once", async () => {
-  const langgraph = chat.langgraph();
-  const { thread_id } = await langgraph.threads.create();
-  const code = `import time
-open("/session/ran", "a").write("x")
-for i in range(8):
-    print("tick", i, flush=True)
-    time.sleep(0.5)`;
-  chat.model.script(
-    { calls: [run(code)] },
-    { calls: [run('len(open("/session/ran").read())')] },
-    { text: "It ran once." },
-  );
-  const events: Event[] = [];
-  let runId = "";
-  const dying = (async () => {
-    for await (const event of stream(langgraph, thread_id, "Count") as AsyncIterable<Event>) {
-      events.push(event);
-      if (event.event === "metadata") runId = (event.data as { run_id: string }).run_id;
-      if ((event.data as { type?: string } | null)?.type === "stdout")
-        process.kill(stack.workerdPid, "SIGKILL");
-    }
-  })();
-  await dying.catch(() => {});
-  await stack.killServer();
-  await stack.startServer();
-  await followed(langgraph, thread_id, runId, events);
-
-  const ids = events.flatMap(({ id }) => (id ? [Number(id)] : []));
-  expect(ids).toEqual(ids.map((_, index) => index + 1));
-  const ticks = customs(events)
-    .filter(({ type }) => type === "stdout")
-    .map(({ text }) => text as string)
-    .join("");
-  expect(ticks).toBe(Array.from({ length: 8 }, (_, i) => `tick ${i}\n`).join(""));
-  const messages = messagesOf((await langgraph.threads.getState(thread_id)).values);
-  expect(messages.map(({ type }) => type)).toEqual(["human", "ai", "tool", "ai", "tool", "ai"]);
-  expect(textOf(messages[4]!)).toContain("1");
-  expect(textOf(messages.at(-1)!)).toBe("It ran once.");
-  expect(events.filter(({ event }) => event === "metadata").map(({ data }) => data)).toMatchObject([
-    { attempt: 1 },
-    { attempt: 2 },
-  ]);
-  const { data } = await client.ok<{ data: unknown[] }>(
-    "GET",
-    `/v1/sessions/${await sessionOf(thread_id)}/executions`,
-  );
-  expect(data).toHaveLength(2);
-});
-
-it("goes on after kill -9 in the middle of the model's answer, by itself, and says it once", async () => {
-  const langgraph = chat.langgraph();
-  const { thread_id } = await langgraph.threads.create();
-  chat.model.script(
-    { calls: [run('open("/session/once", "a").write("x")')] },
-    { text: "This answer will be cut in the middle of it.", pieceMs: 200 },
-    { calls: [run('len(open("/session/once").read())')] },
-    { text: "The whole answer." },
-  );
-  const { run_id } = await langgraph.runs.create(thread_id, "agent", {
-    ...(ask("Go") as object),
-    ...MODES,
-  } as never);
-  await eventually("the answer has begun", 30_000, () => chat.model.requests.length === 2);
-  process.kill(stack.workerdPid, "SIGKILL");
-  await stack.killServer();
-  await stack.startServer();
-  // Nobody asks: its alarm finds it.
-  await eventually("the model is asked again", 30_000, () => chat.model.requests.length === 4);
-  const values = await langgraph.runs.join(thread_id, run_id);
-  const messages = messagesOf(values);
-  expect(messages.filter(({ type }) => type === "human")).toHaveLength(1);
-  expect(messages.map((message: Message) => textOf(message))).not.toContain("This answer");
-  expect(textOf(messages.findLast(({ type }) => type === "tool")!)).toContain("1");
-  expect(textOf(messages.at(-1)!)).toBe("The whole answer.");
-});
-
-it("cancelling ends the code; the next turn goes on without it", async () => {
-  const langgraph = chat.langgraph();
-  const { thread_id } = await langgraph.threads.create();
-  chat.model.script(
-    { calls: [run("import time\nprint('begun', flush=True)\ntime.sleep(600)")] },
-    { text: "Done." },
-  );
-  const { run_id } = await langgraph.runs.create(thread_id, "agent", {
-    ...(ask("Wait") as object),
-    ...MODES,
-  } as never);
-  for await (const { data } of langgraph.runs.joinStream(thread_id, run_id) as AsyncIterable<Event>)
-    if ((data as { type?: string } | null)?.type === "stdout") break;
-  await langgraph.runs.cancel(thread_id, run_id, true);
-  expect(await langgraph.runs.get(thread_id, run_id)).toMatchObject({ status: "interrupted" });
-  const session = await sessionOf(thread_id);
-  await eventually("the code has ended", 15_000, async () => {
-    const { data } = await client.ok<{ data: { status: string }[] }>(
-      "GET",
-      `/v1/sessions/${session}/executions`,
-    );
-    return data.every(({ status }) => status === "interrupted");
-  });
-  const values = await langgraph.runs.wait(thread_id, "agent", ask("Never mind"));
-  expect(textOf(messagesOf(values).at(-1)!)).toBe("Done.");
-  expect(chat.model.requests[1]!.messages.map(({ role }) => role)).toEqual([
-    "user",
-    "assistant",
-    "tool",
-    "user",
-  ]);
-});
-
 it("waits for a human's word before code runs", async () => {
   const langgraph = chat.langgraph();
   const { thread_id } = await langgraph.threads.create();
@@ -243,6 +106,14 @@ it("waits for a human's word before code runs", async () => {
     ],
   });
   expect(await langgraph.threads.get(thread_id)).toMatchObject({ status: "interrupted" });
+  // What is no answer leaves the question open.
+  const approve = { type: "approve" };
+  for (const resume of ["yes", { decisions: [approve, approve] }, { decisions: [{ type: "maybe" }] }]) {
+    const answered = langgraph.runs.wait(thread_id, "agent", { command: { resume } } as never);
+    await expect(answered).rejects.toThrow(/VALIDATION_FAILED.*decisions: \[…\]} with 1 of/);
+    const { tasks } = await langgraph.threads.getState(thread_id);
+    expect(tasks[0]!.interrupts).toHaveLength(1);
+  }
   const decisions = [
     { type: "edit", editedAction: { name: "code_sandbox", args: { code: "print(6 * 7 + 1)" } } },
   ];
@@ -251,6 +122,78 @@ it("waits for a human's word before code runs", async () => {
   } as never);
   expect(textOf(messagesOf(values).at(-2)!)).toContain("43");
   expect(textOf(messagesOf(values).at(-1)!)).toBe("42, then.");
+
+  // Of several each has its own answer: what is approved runs, whatever becomes of the others.
+  const calls = [
+    run("print('no')"),
+    { name: "terminal", args: { command: "echo yes" } },
+    run("print('never')"),
+  ];
+  chat.model.script({ calls: [...calls, { name: "list_datasets", args: {} }] }, { text: "Done." });
+  await langgraph.runs.wait(thread_id, "agent", { ...(ask("All of it") as object), config } as never);
+  const mixed = await langgraph.runs.wait(thread_id, "agent", {
+    command: {
+      resume: {
+        decisions: [
+          { type: "reject", message: "too risky" },
+          { type: "approve" },
+          { type: "edit", editedAction: run("print('other')") },
+        ],
+      },
+    },
+  } as never);
+  const answers = new Map(messagesOf(mixed).map((message) => [message.tool_call_id, textOf(message)]));
+  const told = messagesOf(mixed)
+    .findLast(({ tool_calls = [] }) => tool_calls.length > 0)!
+    .tool_calls!.map(({ id }) => answers.get(id));
+  expect(told).toEqual([
+    "Rejected by the user: too risky",
+    "yes",
+    "other",
+    expect.stringContaining("dataset"),
+  ]);
+  expect(textOf(messagesOf(mixed).at(-1)!)).toBe("Done.");
+});
+
+it("in read-only mode it looks at files and runs nothing, whatever the model calls", async () => {
+  const langgraph = chat.langgraph();
+  const { thread_id } = await langgraph.threads.create();
+  const { id } = await client.ok<{ id: string }>("POST", "/v1/sessions", { key: thread_id });
+  await fetch(`${stack.url}/v1/sessions/${id}/files?path=rain.csv`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${stack.key}` },
+    body: CSV,
+  });
+  chat.model.script(
+    { calls: [{ name: "list_files", args: {} }] },
+    { calls: [{ name: "read_file", args: { path: "/session/rain.csv" } }] },
+    { calls: [{ name: "read_file", args: { path: "/etc/nothing" } }] },
+    { calls: [run("open('/session/rain.csv', 'w')"), { name: "terminal", args: { command: "ls" } }] },
+    { text: "I may only look." },
+  );
+  const config = { configurable: { read_only: true } };
+  const options = { ...(ask("Look") as object), config } as never;
+  const messages = messagesOf(await langgraph.runs.wait(thread_id, "agent", options));
+  const [request] = chat.model.requests;
+  expect(request!.tools.toSorted()).toEqual(["list_datasets", "list_files", "read_file"]);
+  expect(request!.system).toContain("You may only look");
+  const answers = messages.filter(({ type }) => type === "tool").map(textOf);
+  expect(answers[0]).toContain("/session/rain.csv (file, ");
+  expect(answers[1]).toBe(CSV);
+  expect(answers[2]).toMatch(/no such file/i);
+  for (const answer of answers.slice(3)) expect(answer).toMatch(/not a valid tool|not found/i);
+  expect(answers).toHaveLength(5);
+  expect(textOf(messages.at(-1)!)).toBe("I may only look.");
+  expect(await client.ok("GET", `/v1/sessions/${id}/executions`)).toMatchObject({ data: [] });
+
+  // As a setting of the tenant it holds for every run; before there is a sandbox none is made to look at.
+  await client.ok("PUT", "/v1/settings", { read_only: true });
+  onTestFinished(() => client.ok("PUT", "/v1/settings", { read_only: null }).then(() => {}));
+  const fresh = await langgraph.threads.create();
+  chat.model.script({ calls: [{ name: "list_files", args: {} }] }, { text: "Nothing here." });
+  const values = await langgraph.runs.wait(fresh.thread_id, "agent", ask("Look"));
+  expect(textOf(messagesOf(values)[2]!)).toContain("no sandbox yet");
+  expect(await client.ok("GET", `/v1/sessions?key=${fresh.thread_id}`)).toMatchObject({ data: [] });
 });
 
 it("a key that was revoked runs no more code", async () => {

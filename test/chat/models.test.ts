@@ -1,7 +1,7 @@
 /** The agent and its model's provider: real packages on a scripted wire. No sandbox is needed. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { ask, messagesOf, textOf, useChat } from "../fixtures/chat.ts";
-import type { FakeTurn } from "../fixtures/fake-model.ts";
+import { FakeModel, type FakeTurn } from "../fixtures/fake-model.ts";
 import { eventually } from "../fixtures/stack.ts";
 
 const chat = useChat({ withoutAgent: true });
@@ -34,13 +34,29 @@ async function turn(content: unknown, ...turns: FakeTurn[]) {
 const custom = (events: { event: string; data: unknown }[]) =>
   events.filter(({ event }) => event === "custom").map(({ data }) => data);
 
-describe.each(["openai", "anthropic"] as const)("a provider that speaks %s", (wire) => {
+const MODELS = {
+  openai: "openai:gpt-4o",
+  anthropic: "anthropic:claude-sonnet-4-5",
+  google: "google:gemini-flash-latest",
+};
+
+describe.each(["openai", "anthropic", "google"] as const)("a provider that speaks %s", (wire) => {
   const use = () =>
     client.ok("PUT", "/v1/settings", {
-      model: wire === "openai" ? "openai:gpt-4o" : "anthropic:claude-sonnet-4-5",
+      model: MODELS[wire],
       base_url: chat.model[wire],
       api_key: "sk-of-the-tenant",
     });
+
+  /** Google says it in the body, the others in a header. */
+  const after = (seconds: number): Partial<FakeTurn> =>
+    wire === "google"
+      ? {
+          error: {
+            details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${seconds}s` }],
+          },
+        }
+      : { headers: { "retry-after": String(seconds) } };
 
   it("streams its answer, with the tenant's own key", async () => {
     await use();
@@ -61,8 +77,8 @@ describe.each(["openai", "anthropic"] as const)("a provider that speaks %s", (wi
     const begun = Date.now();
     const { events, messages } = await turn(
       "Hello",
-      { status: 429, headers: { "retry-after": "1" }, message: "slow down" },
-      { status: 529, headers: { "retry-after": "0" }, message: "overloaded" },
+      { status: 429, message: "slow down", ...after(1) },
+      { status: 529, message: "overloaded", ...after(0) },
       { text: "Here I am." },
     );
     expect(Date.now() - begun).toBeGreaterThan(1_000);
@@ -91,9 +107,29 @@ describe.each(["openai", "anthropic"] as const)("a provider that speaks %s", (wi
       { calls: [{ name: "code_sandbox", args: '{"code": "1 +' }] },
       { text: "Sorry." },
     );
+    expect(textOf(messages.at(-1)!)).toBe("Sorry.");
+    // Google sees it itself, and is only asked again.
+    if (wire === "google") expect(messages.map(({ type }) => type)).toEqual(["human", "ai"]);
+    else {
+      expect(messages.map(({ type }) => type)).toEqual(["human", "ai", "tool", "ai"]);
+      expect(textOf(messages[2]!)).toMatch(/not valid JSON|did not match/i);
+      expect(chat.model.requests[1]!.messages.at(-1)).toMatchObject({ role: "tool" });
+    }
+  });
+
+  it("calls tools, and is told what they answer", async () => {
+    await use();
+    const { messages } = await turn(
+      "Hello",
+      { text: "Let me see.", calls: [{ name: "list_datasets", args: {} }] },
+      { text: "None." },
+    );
     expect(messages.map(({ type }) => type)).toEqual(["human", "ai", "tool", "ai"]);
-    expect(textOf(messages[2]!)).toMatch(/not valid JSON|did not match/i);
-    expect(chat.model.requests[1]!.messages.at(-1)).toMatchObject({ role: "tool" });
+    expect(messages[1]!.tool_calls).toMatchObject([{ name: "list_datasets", args: {} }]);
+    const seen = chat.model.requests[1]!.messages;
+    expect(seen.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+    expect(seen[1]).toMatchObject({ text: "Let me see.", calls: [{ name: "list_datasets" }] });
+    expect(seen[2]!.text).toContain(textOf(messages[2]!).slice(0, 20));
   });
 
   it("fails with what it said when asking again cannot help", async () => {
@@ -124,6 +160,90 @@ describe.each(["openai", "anthropic"] as const)("a provider that speaks %s", (wi
     const other = await stack.clientOf("other-tenant");
     expect((await other.call("GET", block!.image_url.url)).status).toBe(404);
   });
+});
+
+it("a conversation goes on with another provider's model", async () => {
+  const key = "sk-any";
+  const langgraph = chat.langgraph();
+  const { thread_id } = await langgraph.threads.create();
+  for (const wire of ["anthropic", "google", "openai", "anthropic"] as const) {
+    await client.ok("PUT", "/v1/settings", { model: MODELS[wire], base_url: chat.model[wire], api_key: key });
+    chat.model.script(
+      { text: `${wire} looks.`, calls: [{ name: "list_datasets", args: {} }] },
+      { text: `${wire} says.` },
+    );
+    const values = await langgraph.runs.wait(thread_id, "agent", ask(`And ${wire}?`));
+    expect(textOf(messagesOf(values).at(-1)!)).toBe(`${wire} says.`);
+  }
+  const roles = chat.model.requests.at(-1)!.messages.map(({ role }) => role);
+  expect(roles.filter((role) => role === "tool")).toHaveLength(4);
+});
+
+it("Mistral's models get ids and an order of messages that they take, from whatever came before", async () => {
+  const langgraph = chat.langgraph();
+  const { thread_id } = await langgraph.threads.create();
+  chat.model.script(
+    { text: "Let me see.", calls: [{ name: "list_datasets", args: {}, id: "call_of_openai" }] },
+    { status: 401, message: "no more" },
+  );
+  await langgraph.runs.wait(thread_id, "agent", { ...(ask("Look") as object), raiseError: false } as never);
+  await client.ok("PUT", "/v1/settings", {
+    model: "mistral:mistral-large-latest",
+    base_url: chat.model.openai,
+    api_key: "sk-mistral",
+  });
+  chat.model.script({ text: "Done." });
+  await langgraph.runs.wait(thread_id, "agent", ask("Go on"));
+  const { messages } = chat.model.requests[0]!.raw as {
+    messages: { role: string; name?: string; tool_call_id?: string; tool_calls?: { id: string }[] }[];
+  };
+  expect(messages.map(({ role }) => role)).toEqual([
+    "system",
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "user",
+  ]);
+  expect(messages[2]!.tool_calls![0]!.id).toMatch(/^[A-Za-z0-9]{9}$/);
+  expect(messages[3]!.tool_call_id).toBe(messages[2]!.tool_calls![0]!.id);
+});
+
+it("those who speak OpenAI's protocol are sent nothing that one of them refuses", async () => {
+  for (const provider of ["mistral", "groq", "xai", "openrouter", "ollama", "compatible"]) {
+    await client.ok("PUT", "/v1/settings", {
+      model: `${provider}:some-model`,
+      base_url: chat.model.openai,
+      api_key: "sk-some",
+    });
+    await turn("Hello", { calls: [{ name: "list_datasets", args: {} }] }, { text: "None." });
+    const { raw } = chat.model.requests[1]!;
+    expect(Object.keys(raw).sort()).toEqual(["messages", "model", "stream", "tools"]);
+    for (const message of raw.messages as object[])
+      expect(["content", "role", "tool_call_id", "tool_calls"]).toEqual(
+        expect.arrayContaining(Object.keys(message)),
+      );
+    for (const tool of raw.tools as { type: string; function: object }[]) {
+      expect(Object.keys(tool).sort()).toEqual(["function", "type"]);
+      expect(Object.keys(tool.function).sort()).toEqual(["description", "name", "parameters"]);
+    }
+  }
+});
+
+it("an address that leads elsewhere is not followed", async () => {
+  const elsewhere = await FakeModel.start();
+  onTestFinished(() => elsewhere.close());
+  for (const wire of ["openai", "anthropic", "google"] as const) {
+    await client.ok("PUT", "/v1/settings", {
+      model: MODELS[wire],
+      base_url: chat.model[wire],
+      api_key: "sk-x",
+    });
+    chat.model.script({ status: 307, headers: { location: `${elsewhere.openai}/chat/completions` } });
+    const test = await client.ok<{ ok: boolean; detail: string }>("POST", "/v1/settings/test");
+    expect(test).toMatchObject({ ok: false, detail: expect.stringContaining("redirect") });
+  }
+  expect(elsewhere.requests).toEqual([]);
 });
 
 it("a model without tools is asked without them", async () => {
@@ -183,6 +303,89 @@ it("settings never show a key, keep it sealed, and test what they would be", asy
   expect(chat.model.requests[0]!.key).not.toContain("operator");
   const refused = await other.ok("POST", "/v1/settings/test", { base_url: "http://169.254.169.254/v1" });
   expect(refused).toMatchObject({ ok: false, detail: expect.stringContaining("private network") });
+});
+
+interface Choices {
+  providers: {
+    provider: string;
+    ready: boolean;
+    key: string | null;
+    models: string[];
+    detail: string | null;
+  }[];
+}
+
+it("Ollama is offered with its models when it runs, and providers that have a key", async () => {
+  const other = await stack.clientOf("choosing");
+  const choices = async () => {
+    const { providers } = await other.ok<Choices>("GET", "/v1/settings/models");
+    return Object.fromEntries(providers.map((provider) => [provider.provider, provider]));
+  };
+  await other.ok("PUT", "/v1/settings", {
+    model: "ollama:x",
+    base_url: chat.model.openai,
+    api_keys: { groq: "gsk-1" },
+  });
+  chat.model.pulled = ["qwen3:8b", "nomic-embed-text:latest"];
+  expect(await choices()).toMatchObject({
+    ollama: { ready: true, models: ["ollama:qwen3:8b"], detail: null },
+    groq: { ready: true, key: "settings" },
+    openai: { ready: true, key: "environment" },
+    anthropic: { ready: false, key: null, detail: expect.stringContaining("API key of anthropic") },
+    compatible: { ready: false, detail: expect.stringContaining("base_url") },
+  });
+  chat.model.pulled = [];
+  expect(await choices()).toMatchObject({
+    ollama: { ready: false, models: [], detail: "Ollama has no model" },
+  });
+  for (const [base_url, detail] of [
+    ["http://127.0.0.1:9/v1", "No Ollama answers at http://127.0.0.1:9"],
+    ["http://10.0.0.1/v1", "private network"],
+  ]) {
+    await other.ok("PUT", "/v1/settings", { base_url });
+    expect(await choices()).toMatchObject({
+      ollama: { ready: false, detail: expect.stringContaining(detail!) },
+    });
+  }
+});
+
+it("a run that wants another provider goes to that one's address: no key of the operator's goes astray", async () => {
+  const own = await FakeModel.start();
+  onTestFinished(() => own.close());
+  const other = await stack.clientOf("wishing");
+  await other.ok("PUT", "/v1/settings", {
+    model: "anthropic:claude-sonnet-4-5",
+    base_url: own.anthropic,
+    api_key: "sk-own",
+  });
+  const langgraph = chat.langgraph(other.key);
+  const { thread_id } = await langgraph.threads.create();
+  const wished = (model: string) =>
+    langgraph.runs.wait(thread_id, "agent", {
+      ...(ask("Hi") as object),
+      config: { configurable: { model } },
+    } as never);
+  chat.model.script({ text: "Hello." });
+  await wished("openai:gpt-4o");
+  await wished("anthropic:claude-haiku-4-5");
+  expect(chat.model.requests).toMatchObject([{ model: "gpt-4o", key: "Bearer sk-of-the-operator" }]);
+  expect(own.requests).toMatchObject([{ model: "claude-haiku-4-5", key: "sk-own" }]);
+});
+
+it("an address goes with its provider: the next one's key is not sent there", async () => {
+  const other = await stack.clientOf("moving");
+  const put = (settings: object) =>
+    other.ok<{ base_url: string | null }>("PUT", "/v1/settings", settings).then(({ base_url }) => base_url);
+  const api_keys = { groq: "gsk-1", anthropic: "sk-ant" };
+  const there = chat.model.openai;
+  expect(await put({ model: "groq:some", base_url: there, api_keys })).toBe(there);
+  expect(await put({ model: "groq:another" })).toBe(there);
+  expect(await put({ model: "anthropic:claude-3-haiku-20240307" })).toBeNull();
+  expect(await put({ base_url: chat.model.anthropic })).toBe(chat.model.anthropic);
+  chat.model.script({ text: "ready" });
+  await other.ok("POST", "/v1/settings/test");
+  // More it would refuse.
+  expect(chat.model.requests[0]!.raw).toMatchObject({ max_tokens: 4096 });
 });
 
 it("a run goes on without its caller, unless it was to be cancelled then", async () => {

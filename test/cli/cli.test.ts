@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { stripVTControlCharacters } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { eventually, REPO } from "../fixtures/stack.ts";
+import { onTty } from "../fixtures/tty.ts";
 import { useStack } from "../fixtures/use-stack.ts";
 
 interface Ended {
@@ -232,6 +232,25 @@ describe("the sandbar command on the real product", () => {
     expect(await sandbar(["sessions", "rm", "plain"])).toMatchObject({ code: 0 });
   });
 
+  it("gives a shell's pipe to `sh`, and names a session that it keeps", async () => {
+    const line = (args: string) =>
+      `printf 'a b' | '${process.execPath}' '${join(REPO, "cli/src/main.ts")}' ${args}`;
+    const shell = (args: string) =>
+      execFileSync("sh", ["-c", line(args)], { ...settings(), encoding: "utf8" });
+    expect(shell("sh 'wc -c'").trim()).toBe("3");
+    expect(shell("sh --no-stdin 'wc -c'").trim()).toBe("0");
+    const { stderr } = await sandbar(["run", "--keep", "-c", "1"]);
+    const [, id] = /session (ses_\w+)/.exec(stderr) ?? [];
+    expect((await sandbar(["sessions", "stop", id!])).stderr).toBe(`stopped ${id}\n`);
+  });
+
+  it("finds hosts by name, and says what it did", async () => {
+    const { name } = JSON.parse((await sandbar(["hosts", "get", stack.hostId, "-o", "json"])).stdout);
+    expect((await sandbar(["hosts", "cordon", name])).stderr).toBe(`cordoned ${stack.hostId}\n`);
+    expect((await sandbar(["hosts", "uncordon", name])).stderr).toBe(`uncordoned ${stack.hostId}\n`);
+    expect((await sandbar(["hosts", "get", "nobody"])).code).not.toBe(0);
+  });
+
   it("saves images and names them", async () => {
     const code =
       "import base64\nfrom IPython.display import Image, display\n" +
@@ -266,35 +285,10 @@ describe("the sandbar command on the real product", () => {
     expect(code).toBe(0);
   });
 
-  /** The command with a real terminal, typed to as a person would. */
-  function startOnTty(args: string[]) {
-    const words = [process.execPath, join(REPO, "cli/src/main.ts"), ...args].map((word) => `'${word}'`);
-    // Without `exec` a shell stays between, and dash ends with 130 once a Ctrl-C has passed it.
-    const child = spawn("script", ["-qefc", `exec ${words.join(" ")}`, "/dev/null"], {
-      cwd: folder,
-      env: {
-        ...process.env,
-        SANDBAR_URL: stack.url,
-        SANDBAR_API_KEY: stack.key,
-        HOME: folder,
-        TERM: "xterm",
-      },
-    });
-    let screen = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk) => (screen += stripVTControlCharacters(chunk)));
-    const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
-    return {
-      ended,
-      screen: () => screen,
-      type: (text: string) => child.stdin.write(text),
-      async shows(pattern: RegExp) {
-        for (let i = 0; i < 1000 && !pattern.test(screen); i++)
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        expect(screen).toMatch(pattern);
-        screen = "";
-      },
-    };
-  }
+  const startOnTty = (args: string[]) => {
+    const { NO_COLOR: _, ...env } = settings().env;
+    return onTty(args, { cwd: folder, env });
+  };
 
   it("at a terminal, Ctrl-C interrupts the running cell and clears a half-typed line", async () => {
     const repl = startOnTty(["repl", "-s", "cli"]);
@@ -480,11 +474,19 @@ describe("the sandbar command on the real product", () => {
     expect((await sandbar(["hosts", "--api-key", key.secret])).code).toBe(125);
     expect((await sandbar(["keys", "rm", key.id])).code).toBe(0);
     expect((await sandbar(["usage"])).stdout).toContain("executions");
+    expect((await sandbar(["usage", "--by", "hour"])).stdout).toMatch(
+      /FROM +EXECUTIONS +FAILED +MEDIAN.*\n\d{4}-/,
+    );
+    const { step_s } = JSON.parse((await sandbar(["usage", "--by", "hour", "-o", "json"])).stdout);
+    expect(step_s).toBe(3600);
+    await expect
+      .poll(async () => (await sandbar(["audit", "--action", "session."])).stdout)
+      .toMatch(/127\.0\.0\.1 +session\.create +ses_\w+ +ok/);
     const happened = await sandbar(["events", "--after", "0", "--type", "execution", "-n", "1"]);
     expect(happened).toMatchObject({ code: 0, stderr: "" });
     expect(happened.stdout).toMatch(/ execution +ses_\S+ +exe_\S+ +\w+ /);
     const [event] = (await sandbar(["events", "--after", "0", "-n", "1", "-o", "json"])).stdout.split("\n");
-    expect(JSON.parse(event!)).toMatchObject({ type: expect.stringMatching(/^(session|host)$/) });
+    expect(JSON.parse(event!)).toMatchObject({ id: expect.any(String), type: expect.any(String) });
     const top = await sandbar(["top", "-n", "1"]);
     expect(top.stdout).toContain(stack.hostId);
     expect(top.stdout).toMatch(/CPU +MEMORY +DISK +PROCS +HOST/);
@@ -493,7 +495,8 @@ describe("the sandbar command on the real product", () => {
   });
 
   it("knows who it is, and prints links for a browser", async () => {
-    expect((await sandbar(["whoami"])).stdout).toMatch(/tenant +default\n/);
+    const who = (await sandbar(["whoami"])).stdout;
+    expect(who).toMatch(/tenant +default\nscopes +.*agent.*\nkey +\S.* \(key_\w+\)\nexpires +never\n/);
     const { stdout } = await sandbar(["console"]);
     const [, code] = /^http:\/\/127\.0\.0\.1:\d+\/sign-in#([\w-]{43})\n$/.exec(stdout)!;
     const signIn = () =>
@@ -504,6 +507,7 @@ describe("the sandbar command on the real product", () => {
       });
     expect((await signIn()).status).toBe(204);
     expect((await signIn()).status).toBe(401);
+    expect((await sandbar(["ports", "cli"])).stdout).toMatch(/^ *PORT +ADDRESS/);
     expect((await sandbar(["preview", "cli", "8000"])).stdout).toMatch(/^http.*\/preview\/[\w.-]+\/\n$/);
     expect((await sandbar(["preview", "cli", "0"])).code).toBe(2);
   });
@@ -556,7 +560,17 @@ describe("the sandbar command on the real product", () => {
   });
 
   it("saves settings that later commands use", async () => {
-    expect(await sandbar(["config", "set", "url", "http://127.0.0.1:9"])).toMatchObject({ code: 0 });
+    expect(await sandbar(["config", "set", "url", "http://127.0.0.1:9"])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("saved url in"),
+    });
+    expect((await sandbar(["config", "get", "url"])).stdout).toBe("http://127.0.0.1:9\n");
+    expect((await sandbar(["config", "unset", "url"])).stderr).toContain("removed url from");
+    expect(await sandbar(["config", "get", "url"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("no url is saved"),
+    });
+    await sandbar(["config", "set", "url", "http://127.0.0.1:9"]);
     expect((await sandbar(["config", "show", "-o", "json"])).stdout).toContain(stack.url);
     expect((await sandbar(["config"])).stdout).toContain("SANDBAR_API_KEY");
   });

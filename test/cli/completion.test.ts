@@ -83,6 +83,6 @@ it("sandbar up and down are npm start and npm run down, words included", () => {
   expect(sandbar("down", "--help")).toMatchObject({ status: 0, stdout: expect.stringContaining("--purge") });
   expect(sandbar("up", "--prot", "80")).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('unknown argument "--prot"'),
+    stderr: expect.stringContaining("Unknown option '--prot'"),
   });
 });

@@ -1,7 +1,7 @@
 /** `npm start` and `npm run down` as a user meets them: from npm itself, in a terminal's process group, with real kills. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mountsBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
@@ -298,8 +298,8 @@ describe("npm start", () => {
 
   it("shows no enrollment token when it cannot join", async () => {
     const home = newHome();
-    // A file where the host's folder should be.
-    writeFileSync(join(home, "host"), "");
+    // A folder where the new identity should be written.
+    mkdirSync(join(home, "host/identity.json.new"), { recursive: true });
     const terminal = new Terminal(["start"], { SANDBAR_HOME: home, SANDBAR_PORT: String(await freePort()) });
     expect(await terminal.ended).toBe(1);
     expect(terminal.output).toContain("this machine could not join");

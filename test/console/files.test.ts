@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Sandbar, type Session } from "@sandbar/sdk";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { useBrowser } from "../fixtures/browser.ts";
 import { eventually } from "../fixtures/stack.ts";
@@ -72,9 +72,33 @@ describe("files in the console", () => {
     expect(await session.files.exists("photos/1.raw")).toBe(false);
   });
 
+  it("takes folders that are dropped onto the page, or onto a folder in the tree", async () => {
+    const dropped = join(folder, "dropped");
+    mkdirSync(join(dropped, "deep/empty"), { recursive: true });
+    // More than the hundred that a browser tells at a time.
+    for (let i = 0; i < 120; i++) writeFileSync(join(dropped, `${i}.txt`), String(i));
+    writeFileSync(join(folder, "alone.txt"), "alone");
+    await session.files.mkdir("inbox");
+    const page = await browser.open(room());
+    await item(page, "inbox").waitFor();
+    await drop(
+      page,
+      [dropped, join(folder, "alone.txt")],
+      page.getByRole("region", { name: "File", exact: true }),
+    );
+    await page.getByText(/in 121 files/).waitFor();
+    await item(page, "dropped").waitFor();
+    expect(await session.files.readText("dropped/119.txt")).toBe("119");
+    expect(await session.files.readText("alone.txt")).toBe("alone");
+    expect((await session.files.stat("dropped/deep/empty")).type).toBe("directory");
+    await drop(page, [join(folder, "alone.txt")], item(page, "inbox"));
+    await eventually("in the folder", 10_000, () => session.files.exists("inbox/alone.txt"));
+  });
+
   it("edits text, and says when somebody else has changed it meanwhile", async () => {
     await session.files.write("notes.md", "one\n", { mode: "755" });
-    const page = await browser.open(room("/session/notes.md"));
+    // The save that is refused is complained about.
+    const page = await browser.open(room("/session/notes.md"), { expected: /status of 412/ });
     const text = page.getByRole("textbox", { name: "File content" });
     await text.click();
     await page.keyboard.press("Control+End");
@@ -175,6 +199,9 @@ plt.figure(figsize=(2, 1)); plt.savefig("plot.png", dpi=100)`,
     await page.keyboard.press("Home");
     await page.keyboard.type("many");
     await page.keyboard.press("ArrowRight");
+    // It is open before it moves: one that is asked for just after it has gone is a 404.
+    await page.waitForURL(({ searchParams }) => searchParams.get("path") === "/session/many/0.txt");
+    await page.getByRole("textbox", { name: "File content" }).waitFor();
     await page.keyboard.press("F2");
     await page.getByRole("textbox", { name: "Path" }).fill("/session/renamed.txt");
     await page.keyboard.press("Enter");
@@ -193,3 +220,13 @@ plt.figure(figsize=(2, 1)); plt.savefig("plot.png", dpi=100)`,
     await item(page, "hand.txt").waitFor();
   });
 });
+
+/** As from the desktop: the browser itself reads what lies at these paths. */
+async function drop(page: Page, files: string[], onto: Locator): Promise<void> {
+  const { x, y, width, height } = (await onto.boundingBox())!;
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await devtools.send("Input.dispatchDragEvent", { type, x: x + width / 2, y: y + height / 2, data });
+  await devtools.detach();
+}

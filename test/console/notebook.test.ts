@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Execution } from "@sandbar/shared";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
@@ -22,6 +23,9 @@ const ticksIn = async (page: Page) => {
   return [...output!.matchAll(/^tick (\d+)$/gm)].map(([, n]) => Number(n));
 };
 
+/** They may be asked for just as the next cell begins. */
+const VARIABLES_TOO_LATE = /409 .*\/state\?/;
+
 describe("a session in the console", () => {
   const { stack, client } = useStack();
   const browser = useBrowser(stack);
@@ -33,14 +37,23 @@ describe("a session in the console", () => {
       tenant,
       scopes: ["agent"],
     });
-    // Variables may be asked for just as the next cell begins.
-    const page = await browser.open("/", { key, expected: /409 .*\/state\?/ });
+    const page = await browser.open("/", { key, expected: VARIABLES_TOO_LATE });
     await page.getByRole("heading", { name: "Run something" }).waitFor();
     expect(await page.getByRole("link", { name: "Hosts" }).count()).toBe(0);
     await page.keyboard.press("c");
     await page.getByLabel("Key").fill("by hand");
+    await page.evaluate(`steps = new Set(); new MutationObserver(() => {
+      for (const step of document.querySelectorAll("[role=dialog] li")) steps.add(step.textContent);
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })`);
     await page.getByRole("button", { name: "Create session" }).click();
     await page.waitForURL("**/sessions/ses_*");
+    const steps = await page.evaluate<string[]>("[...steps]");
+    expect(steps).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^Make the container/),
+        expect.stringMatching(/^Start the kernel/),
+      ]),
+    );
     await run(page, "import pandas as pd\nframe = pd.DataFrame({'city': ['Oslo'], 'visits': [42]})\nframe");
     await page.frameLocator("iframe").getByText("Oslo").waitFor();
     await page.getByRole("complementary", { name: "Variables" }).getByText("DataFrame").waitFor();
@@ -73,7 +86,7 @@ describe("a session in the console", () => {
 
   it("shows what somebody else runs while it runs, and all of it after a reload in the middle", async () => {
     const { id } = await client.create();
-    const page = await browser.open(`/sessions/${id}`, { dark: true });
+    const page = await browser.open(`/sessions/${id}`, { dark: true, expected: VARIABLES_TOO_LATE });
     await draft(page).waitFor();
     const answer = client.ok<Execution>("POST", `/v1/sessions/${id}/executions`, { code: TICKS });
     await cell(page, "tick 2").waitFor();
@@ -86,9 +99,22 @@ describe("a session in the console", () => {
     await cell(page, "KeyboardInterrupt").waitFor();
   });
 
+  it("keeps the order in which output came, also of what ended before a reload", async () => {
+    const { id } = await client.create();
+    const code = "for i in range(3):\n    print('said', i)\n    display({'shown': i})";
+    await client.run(id, code);
+    const page = await browser.open(`/sessions/${id}`);
+    const inOrder = /said 0.*shown.*0.*said 1.*shown.*1.*said 2.*shown.*2/s;
+    await cell(page, "said 0").filter({ hasText: inOrder }).waitFor();
+    await page.reload();
+    await cell(page, "said 0").filter({ hasText: inOrder }).waitFor();
+  });
+
   it("goes on after the control plane has gone and come back, without losing or repeating a line", async () => {
     const { id } = await client.create();
-    const page = await browser.open(`/sessions/${id}`, { expected: /ERR_|50[234]|NETWORK_ERROR/ });
+    const page = await browser.open(`/sessions/${id}`, {
+      expected: /ERR_|50[234]|NETWORK_ERROR|409 .*\/state\?/,
+    });
     await draft(page).waitFor();
     await run(page, TICKS);
     await cell(page, "tick 3").waitFor();
@@ -133,6 +159,71 @@ describe("a session in the console", () => {
     await eventually("all of it is there", 10_000, async () =>
       page.locator("pre").evaluateAll((all) => all.some(({ textContent }) => textContent?.length === 70_000)),
     );
+  });
+
+  it("has contexts beside each other, begins one anew, and goes into a file for Jupyter", async () => {
+    const { id } = await client.create({ key: "to go" });
+    const page = await browser.open(`/sessions/${id}`, { expected: VARIABLES_TOO_LATE });
+    await draft(page).waitFor();
+    await run(page, "x = 1; print('\\x1b[31mred\\x1b[0m', x)");
+    await cell(page, "red 1").waitFor();
+    await page.getByRole("button", { name: "New context" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("beside");
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByRole("combobox", { name: "Context" }).first().filter({ hasText: "beside" }).waitFor();
+    await run(page, "'x' in globals()");
+    await cell(page, "beside").getByText("False", { exact: true }).waitFor();
+
+    await page.getByRole("combobox", { name: "Context" }).first().click();
+    await page.getByRole("option", { name: /^Python/ }).click();
+    await page.getByRole("button", { name: "Restart" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Restart" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await run(page, "x");
+    await cell(page, "NameError").waitFor();
+
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "File" }).click();
+    await page.getByRole("menuitem", { name: "Export as .ipynb" }).click();
+    expect((await download).suggestedFilename()).toBe("to_go.ipynb");
+    const { nbformat, cells: kept } = JSON.parse(readFileSync(await (await download).path(), "utf8"));
+    expect(nbformat).toBe(4);
+    const types = kept.map(({ outputs }: { outputs: { output_type: string }[] }) => outputs[0]?.output_type);
+    expect(types).toEqual(["stream", "display_data", "error"]);
+  });
+
+  it.each([
+    {
+      runtime: "node",
+      code: "const o = {a: 1}; o",
+      typed: "o.toStr",
+      offered: "toString",
+      slow: "await new Promise((resolve) => setTimeout(resolve, 600_000))",
+    },
+    { runtime: "r", code: "x <- 40 + 2; x", typed: "summar", offered: "summary", slow: "Sys.sleep(600)" },
+    { runtime: "bash", code: "echo 42; (exit 3)", typed: "ech", offered: "echo", slow: "sleep 600" },
+  ])("runs, completes and interrupts $runtime", async ({ runtime, code, typed, offered, slow }) => {
+    const { id } = await client.create({ runtime });
+    const page = await browser.open(`/sessions/${id}`, { expected: VARIABLES_TOO_LATE });
+    await draft(page).waitFor();
+    await run(page, code);
+    const panel = page.getByRole("complementary", { name: "Variables" });
+    if (runtime === "bash") await cell(page, "error · exit code 3").waitFor();
+    await panel.getByText({ node: /Object/, r: /numeric/, bash: "declare -p" }[runtime]!).waitFor();
+    await draft(page).locator(".cm-content").click();
+    await page.keyboard.type(typed);
+    await page.locator(".cm-tooltip-autocomplete").getByText(offered, { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText(slow);
+    await page.keyboard.press("Shift+Enter");
+    await cell(page, slow)
+      .getByText(/^running/)
+      .waitFor();
+    await cell(page, slow).getByRole("button", { name: "Interrupt" }).click();
+    await cell(page, slow)
+      .getByText(/^interrupted/)
+      .waitFor();
   });
 
   it("runs a notebook of Jupyter's, until a cell fails", async () => {

@@ -37,9 +37,14 @@ describe("the rooms of operators", () => {
     await dialog.getByRole("button", { name: "Done" }).click();
 
     // What is made now can only go to the new one.
-    await client.ok("POST", `/v1/hosts/${stack.hostId}/cordon`);
+    const first = page.getByRole("row").filter({ hasNotText: name }).filter({ hasText: "online" });
+    await first.getByRole("button", { name: /^Actions for/ }).click();
+    await page.getByRole("menuitem", { name: "Cordon" }).click();
+    await first.getByText("cordoned").waitFor();
     const { id } = await client.create();
-    await client.ok("POST", `/v1/hosts/${stack.hostId}/uncordon`);
+    await first.getByRole("button", { name: /^Actions for/ }).click();
+    await page.getByRole("menuitem", { name: "Uncordon" }).click();
+    await first.getByText("cordoned").waitFor({ state: "detached" });
     await page
       .getByRole("row", { name: new RegExp(name) })
       .getByText("1 of")
@@ -75,12 +80,112 @@ describe("the rooms of operators", () => {
 
     await eventually("its use is seen", 10_000, async () => {
       await page.reload();
+      await page.getByRole("row", { name: /nightly/ }).waitFor();
       return page.getByRole("row", { name: /nightly.*(just now|ago)/ }).isVisible();
     });
     await page.getByRole("button", { name: "Revoke nightly" }).click();
     await page.getByRole("button", { name: "Revoke key" }).click();
+    // What lies behind a dialog has no role.
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("row", { name: /nightly/ }).waitFor({ state: "detached" });
     expect((await nightly.call("GET", "/v1/me")).status).toBe(401);
+  });
+
+  it("lead to a session from any room by its name, and stop several at once", async () => {
+    const [first, second] = [
+      await client.create({ key: "alpha-1" }),
+      await client.create({ key: "alpha-2" }),
+    ];
+    const page = await browser.open("/keys");
+    await page.getByRole("row", { name: /first admin key/ }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByPlaceholder("Type a command").fill("alpha-2");
+    await page.getByRole("option", { name: /alpha-2/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/sessions/${second.id}`);
+
+    await page.goto(`${stack.url}/sessions?q=alpha`);
+    await page.getByText("2 sessions", { exact: true }).waitFor();
+    await page.getByRole("checkbox", { name: "Choose all" }).click();
+    await page.getByRole("button", { name: "Stop 2", exact: true }).click();
+    await page.getByRole("button", { name: "Stop 2 sessions" }).click();
+    await page.getByText("No session matches").waitFor();
+    for (const { id } of [first, second])
+      expect((await client.ok<{ status: string }>("GET", `/v1/sessions/${id}`)).status).toMatch(/^stopp/);
+  });
+
+  it("stage datasets, say their state and version, and keep one as an artifact", async () => {
+    const { id } = await client.create({ key: "with-data", datasets: { access: "API" } });
+    const lake = `lake-${Date.now()}`;
+    const page = await browser.open("/datasets");
+    await page.getByRole("button", { name: "Add a source" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill(lake);
+    await page.getByRole("textbox", { name: "URL" }).fill("https://data.example.com/{id}.parquet");
+    await page.getByRole("textbox", { name: "Secret headers" }).fill("X-Token: hunter2");
+    await page.getByRole("button", { name: "Add source" }).click();
+    const source = page.getByRole("row", { name: new RegExp(`${lake}.*data.example.com`) });
+    await source.waitFor();
+    expect(await page.content()).not.toContain("hunter2");
+
+    await page.getByRole("button", { name: "Stage a dataset" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByRole("textbox", { name: "Id" }).fill("prices.csv");
+    await form.getByRole("radio", { name: "A file" }).click();
+    const buffer = Buffer.from("item,price\nbread,3\n");
+    await form
+      .getByLabel("File", { exact: true })
+      .setInputFiles({ name: "p.csv", mimeType: "text/csv", buffer });
+    await form.getByRole("textbox", { name: "Version" }).fill("of-november");
+    await form.getByRole("button", { name: "Stage", exact: true }).click();
+    const row = page.getByRole("row", { name: /prices\.csv.*loaded.*with-data.*of-november/ });
+    await row.waitFor();
+    expect((await client.run(id, "print(open('data/prices.csv').read())")).stdout).toContain("bread,3");
+
+    await page.getByRole("button", { name: "Actions for prices.csv" }).click();
+    await page.getByRole("menuitem", { name: "Keep as artifact" }).click();
+    await page.getByText("Kept as an artifact").first().waitFor();
+    await page.getByRole("button", { name: "Stage a dataset" }).click();
+    await form.getByRole("textbox", { name: "Id" }).fill("again.csv");
+    await form.getByRole("radio", { name: "An artifact" }).click();
+    const kept = await form.locator("option").getAttribute("value", { timeout: 30_000 });
+    await form.getByRole("combobox", { name: "Artifact" }).fill(kept!);
+    await form.getByRole("button", { name: "Stage", exact: true }).click();
+    await page.getByRole("row", { name: /again\.csv.*loaded/ }).waitFor();
+
+    await page.getByRole("button", { name: "Actions for prices.csv" }).click();
+    await page.getByRole("menuitem", { name: "Take out…" }).click();
+    await page.getByRole("button", { name: "Take out", exact: true }).click();
+    await form.waitFor({ state: "detached" });
+    await row.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: `Remove ${lake}` }).click();
+    await page.getByRole("button", { name: "Remove source" }).click();
+    await form.waitFor({ state: "detached" });
+    await source.waitFor({ state: "detached" });
+    await client.stop(id);
+  });
+
+  it("tell who did what, find it by whom and by how it ended, and tell a tenant only of itself", async () => {
+    const made = await client.ok<{ id: string; secret: string }>("POST", "/v1/keys", {
+      name: "curious",
+      tenant: "acme",
+      scopes: ["agent"],
+    });
+    expect((await stack.client(made.secret).call("GET", "/v1/hosts")).status).toBe(403);
+    const page = await browser.open("/audit");
+    const line = page.getByRole("row", { name: /GET \/v1\/hosts.*curious.*acme.*FORBIDDEN/ });
+    await line.waitFor();
+    await page.getByRole("row", { name: new RegExp(`key.create.*${made.id}`) }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Others with this target" }).click();
+    await line.waitFor({ state: "hidden" });
+    await page.getByRole("row", { name: new RegExp(`key.create.*${made.id}`) }).waitFor();
+    await page.getByRole("textbox", { name: "Search the audit log" }).fill(made.id);
+    await page.keyboard.press("Enter");
+    await page.getByRole("radio", { name: "Refused" }).click();
+    await line.waitFor();
+
+    const theirs = await browser.open("/audit", { key: made.secret });
+    await theirs.getByRole("row", { name: /console.sign-in/ }).waitFor();
+    expect(await theirs.getByRole("row", { name: /key.create/ }).count()).toBe(0);
   });
 
   it("are not there for a tenant's key, neither in the navigation nor by their address", async () => {

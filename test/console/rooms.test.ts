@@ -1,16 +1,14 @@
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { AxeResults } from "axe-core";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
+import { problems } from "../fixtures/axe.ts";
 import { useBrowser } from "../fixtures/browser.ts";
 import { type Story, tellStory } from "../fixtures/story.ts";
 import { useStack } from "../fixtures/use-stack.ts";
 
 /** Set to a folder, every room's picture is put there. */
 const PICTURES = process.env.SANDBAR_SCREENSHOTS;
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface Room {
   name: string;
@@ -85,7 +83,12 @@ const ROOMS: Room[] = [
   {
     name: "usage",
     path: () => "/usage",
-    shows: (page) => page.getByRole("heading", { name: "Usage", exact: true }),
+    shows: (page) => page.getByRole("main").locator("canvas").nth(3),
+  },
+  {
+    name: "audit",
+    path: () => "/audit",
+    shows: (page) => page.getByRole("row", { name: /session\.create/ }).first(),
   },
   { name: "hosts", path: () => "/hosts", shows: (page) => page.getByRole("row", { name: /online/ }) },
   { name: "keys", path: () => "/keys", shows: (page) => page.getByRole("row", { name: /nightly reports/ }) },
@@ -135,17 +138,3 @@ describe("every room of the console", () => {
     expect(wrong).toEqual([]);
   });
 });
-
-async function problems(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate<AxeResults>(
-    `axe.run(document, { iframes: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] })`,
-  );
-  const found = violations.map(
-    ({ id, nodes }) =>
-      `${id}: ${nodes.map(({ html, any }) => `${html} ${any[0]?.message ?? ""}`).join("; ")}`,
-  );
-  const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-  if (wide > 0) found.push(`wider than the page by ${wide} px`);
-  return found;
-}

@@ -50,6 +50,41 @@ describe("several who watch one session", () => {
     for (const page of pages) await expect.poll(() => cells(page).count()).toBe(12);
   });
 
+  it("have many tabs of one browser, which share its few connections", async () => {
+    const { id } = await client.create();
+    const processes = `/v1/sessions/${id}/processes`;
+    const talk = "while sleep 0.2; do echo again; done";
+    const { id: talker } = await client.ok<{ id: string }>("POST", processes, { command: talk });
+    const silent = await client.start(id, "import time\nprint('begun')\ntime.sleep(600)", { timeout_s: 700 });
+    const first = await browser.open(`/sessions/${id}`, { expected: BUSY });
+    await output(first, "begun").waitFor();
+    const tab = async (path: string) => {
+      const page = await first.context().newPage();
+      await page.goto(`${stack.url}/sessions${path}`);
+      return page;
+    };
+    const talking = await tab(`/${id}/processes?process=${talker}`);
+    await talking.locator(".xterm-rows").getByText("again").first().waitFor();
+    const files = await tab(`/${id}/files`);
+    await files.getByRole("button", { name: /changes show by themselves/ }).waitFor();
+    // Coming and going leaves no stream of the silent cell behind.
+    for (let i = 0; i < 6; i++) {
+      await first.getByRole("link", { name: "Details" }).click();
+      await first.getByText("From your programs").waitFor();
+      await first.getByRole("link", { name: "Notebook" }).click();
+      await output(first, "begun").waitFor();
+    }
+    const list = await tab("");
+    await list.getByRole("row", { name: /busy/ }).waitFor();
+
+    // What one tab reads they all hear of, also when that one is closed.
+    await first.close();
+    await client.ok("POST", `/v1/sessions/${id}/executions/${silent.id}/interrupt`);
+    await list.getByRole("row", { name: /busy/ }).waitFor({ state: "hidden" });
+    const { key } = await client.create({ key: "made meanwhile" });
+    await list.getByRole("row", { name: new RegExp(key) }).waitFor();
+  });
+
   it("are told that the host is away, and go on by themselves when it is back, with nothing lost", async () => {
     const { id } = await client.create();
     const page = await browser.open(`/sessions/${id}`, { expected: /status of 50[34]/ });

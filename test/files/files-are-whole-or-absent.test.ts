@@ -99,6 +99,32 @@ describe("a file is whole or absent, and nobody waits for one who has gone", () 
     expect(bytes.equals(a) || bytes.equals(b)).toBe(true);
   });
 
+  it("is replaced under If-Match only by who has seen it as it is, of many at once by one", async () => {
+    const { etag } = await files.put("agreed", "first");
+    expect(etag).toBe((await files.stat("agreed")).etag);
+    const attempt = (body: string, match: string) =>
+      files.raw("PUT", { path: "agreed" }, body, { "if-match": match });
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => attempt(`by ${i}`, `"${etag}"`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(412)]);
+    const winner = answers.findIndex(({ status }) => status === 201);
+    const { bytes, headers } = await files.get("agreed");
+    expect(bytes.toString()).toBe(`by ${winner}`);
+    expect(headers.etag).toBe(answers[winner]!.headers.etag);
+    expect(answers.find(({ status }) => status === 412)!.problem.code).toBe("ETAG_MISMATCH");
+    expect((await attempt("any", "*")).status).toBe(201);
+    const absent = await files.raw("PUT", { path: "absent" }, "x", { "if-match": "*" });
+    expect(absent.problem).toMatchObject({ status: 412, code: "ETAG_MISMATCH" });
+    expect(await names()).not.toContain("absent");
+    for (const [query, match] of [
+      [{ path: "agreed" }, "unquoted"],
+      [{ path: ".", extract: true }, `"${etag}"`],
+    ] as const)
+      expect((await files.raw("PUT", query, "x", { "if-match": match })).problem.code).toBe(
+        "VALIDATION_FAILED",
+      );
+    expect((await attempt("x", '"nonsense"')).status).toBe(412);
+  });
+
   it("fails a read whose file becomes shorter, instead of giving less", async () => {
     await files.put("shrinks", Buffer.alloc(50 * MB));
     const response = await new Promise<http.IncomingMessage>((resolve) =>

@@ -31,7 +31,7 @@ describe("files travel whole, whatever their name and size", () => {
 
   it.each(odd)("brings back %j as it was sent", async (name) => {
     const bytes = randomBytes(1000);
-    expect(await files.put(`odd/${name}`, bytes)).toEqual({ size: 1000, sha256: sha256(bytes) });
+    expect(await files.put(`odd/${name}`, bytes)).toMatchObject({ size: 1000, sha256: sha256(bytes) });
     const answer = await files.get(`odd/${name}`);
     expect([answer.status, answer.bytes.equals(bytes)]).toEqual([200, true]);
     expect(answer.headers["content-length"]).toBe("1000");
@@ -103,7 +103,7 @@ open("/session/beside/z", "w").close()`,
     expect([empty.status, empty.bytes.length, empty.headers["content-length"]]).toEqual([200, 0, "0"]);
     const parts = Array.from({ length: 20 }, () => randomBytes(70_000));
     const sent = await files.put("chunked.bin", Readable.from(parts));
-    expect(sent).toEqual({ size: 1_400_000, sha256: sha256(Buffer.concat(parts)) });
+    expect(sent).toMatchObject({ size: 1_400_000, sha256: sha256(Buffer.concat(parts)) });
     expect((await files.get("chunked.bin")).bytes.equals(Buffer.concat(parts))).toBe(true);
   });
 

@@ -29,6 +29,7 @@ export class FileSandbox implements GuestFiles {
       onHello: () => this.#hello.resolve(),
       onMessage: (message) => message.type === "answer" && this.#calls.onAnswer(message),
       onDown: () => this.#calls.failAll("the sandbox's connection was lost"),
+      onProxied: (socket) => socket.destroy(),
       onViolations: () => {},
     });
     this.#calls = new GuestCalls((message) => this.channel.send(message), 10_000);

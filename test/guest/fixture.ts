@@ -190,6 +190,19 @@ export class FakeDaemon {
       .join("");
   }
 
+  /** Connections that the guest dials for bytes, by the transfer that they are for. */
+  readonly transfers = new Map<string, (socket: net.Socket) => void>();
+
+  private transferred(socket: net.Socket, data: Buffer, end: number): boolean {
+    const opening = JSON.parse(data.subarray(0, end).toString());
+    if (opening.type !== "transfer" || opening.token !== this.token) return false;
+    socket.removeAllListeners("data");
+    socket.pause();
+    socket.unshift(data.subarray(end + 1));
+    this.transfers.get(opening.transfer)?.(socket);
+    return true;
+  }
+
   private onConnection(socket: net.Socket): void {
     let rest: Buffer = Buffer.alloc(0);
     let welcomed = false;
@@ -197,6 +210,7 @@ export class FakeDaemon {
     socket.on("data", (data: Buffer) => {
       rest = rest.length ? Buffer.concat([rest, data]) : data;
       let end = rest.indexOf(10);
+      if (!welcomed && end >= 0 && this.transferred(socket, rest, end)) return;
       while (end >= 0) {
         const line = rest.subarray(0, end).toString();
         rest = rest.subarray(end + 1);

@@ -109,6 +109,25 @@ except ConnectionResetError:
     expect((await untarToGuest(sandbox, { path: "unpacked" }, Readable.from([whole]))).entries).toBe(1);
   });
 
+  it("packs what a session was only when it could come back, and names what could not", async () => {
+    const take = async () => bytesOf(await tarFromGuest(sandbox, { path: "own", own: true }));
+    const refusal = (reason: string) => ({
+      code: "LIMIT_EXCEEDED",
+      message: expect.stringContaining(reason),
+    });
+    await sandbox.bash("mkdir -p own/sub && truncate -s 100G own/sub/holes");
+    await expect(take()).rejects.toMatchObject(refusal("sub/holes"));
+    await sandbox.bash("truncate -s 150M own/sub/holes && ln own/sub/holes own/sub/same");
+    await expect(take()).rejects.toMatchObject(refusal("sub/same"));
+    await sandbox.bash("rm -r own/sub && mkdir -p own/$(printf 'd/%.0s' {1..200})");
+    const whole = await take();
+    const back = await untarToGuest(sandbox, { path: "back", own: true }, Readable.from([whole]));
+    expect(back.entries).toBe(200);
+    await sandbox.bash("touch own/$(printf 'd/%.0s' {1..200})file");
+    await expect(take()).rejects.toMatchObject(refusal("d/d/d"));
+    await sandbox.bash("rm -r own back");
+  });
+
   it("lists what can be seen around a folder that cannot be entered", async () => {
     await sandbox.bash(
       "mkdir -p /session/seen/a /session/seen/b && touch /session/seen/a/in /session/seen/b/in && chmod 400 /session/seen/a",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
-import type { Preview, Process } from "@sandbar/shared";
+import type { ListeningPort, Preview, Process } from "@sandbar/shared";
 import { request } from "undici";
 import { beforeAll, describe, expect, it } from "vitest";
 import WebSocket from "ws";
@@ -63,6 +63,24 @@ describe("ports reach servers in the session", () => {
     expect(Object.keys(headers)).not.toContain("authorization");
     expect(Object.keys(headers)).not.toContain("cookie");
     expect(JSON.stringify(seen)).not.toContain(stack.key);
+  });
+
+  it("lists where something listens, and who does, however it was started", async () => {
+    const opened = await client.run(
+      session,
+      `import socket
+everywhere = socket.create_server(("", 4243))
+connected = socket.create_connection(("127.0.0.1", 4243))`,
+    );
+    expect(opened.status).toBe("ok");
+    const { data } = await client.ok<{ data: ListeningPort[] }>("GET", `/v1/sessions/${session}/ports`);
+    const [server] = (await client.ok<{ data: Process[] }>("GET", `/v1/sessions/${session}/processes`)).data;
+    expect(data).toMatchObject([
+      { port: 4243, addresses: ["0.0.0.0"], pid: expect.any(Number), process_id: null },
+      { port: 8000, addresses: ["127.0.0.1"], pid: server!.pid, process_id: server!.id },
+    ]);
+    expect(data[1]!.command).toMatch(/^python3 -c /);
+    await client.run(session, "everywhere.close(); connected.close()");
   });
 
   it("keeps what is odd in headers and paths", async () => {

@@ -1,6 +1,6 @@
 /** @module A vitest reporter that leaves a stage's tally in the file that SANDBAR_TEST_TALLY names. */
 import { writeFileSync } from "node:fs";
-import type { Reporter, TestModule, TestRunEndReason } from "vitest/node";
+import type { Reporter, TestCase, TestModule, TestRunEndReason } from "vitest/node";
 import type { Tally } from "./tally.ts";
 
 export default class TallyReporter implements Reporter {
@@ -13,7 +13,7 @@ export default class TallyReporter implements Reporter {
     const tally: Tally = {
       passed: tests.filter((test) => test.result().state === "passed").length,
       failed: failed + broken + otherwise,
-      flaky: tests.filter((test) => test.diagnostic()?.flaky).map((test) => test.fullName),
+      flaky: tests.filter((test) => test.diagnostic()?.flaky).map(withItsError),
       notRun: tests
         .filter((test) => ["skipped", "pending"].includes(test.result().state))
         .map((test) => test.fullName),
@@ -24,6 +24,14 @@ export default class TallyReporter implements Reporter {
     };
     writeFileSync(process.env.SANDBAR_TEST_TALLY!, JSON.stringify(tally));
   }
+}
+
+/** vitest shows only the errors of tests that failed in the end. */
+function withItsError(test: TestCase): string {
+  const [error] = test.result().errors ?? [];
+  if (!error) return test.fullName;
+  const where = error.stacks?.find(({ file }) => file.includes("/test/"));
+  return `${test.fullName}\n  ${error.message}\n  at ${where ? `${where.file}:${where.line}` : "an unknown place"}`;
 }
 
 function hasFailedTest(module: TestModule): boolean {

@@ -12,7 +12,7 @@ Runs these stages in turn, and stops after the first that fails:
   unit      tests beside the code, without I/O worth waiting for
   build     the Worker as Cloudflare would get it (wrangler dry run)
   workerd   Durable Objects in the real runtime
-  e2e       the whole product with real containers; needs Docker
+  e2e       the whole product with real containers; those are skipped, and counted, where Docker is not to be had
 
   --stage NAME     only this stage; may be given more than once, or as a list: unit,workerd
   --changed[=REV]  only tests of what the branch and the working tree change (since REV), with format, lint and types
@@ -22,7 +22,7 @@ npm test -- test/sessions/six-modes.test.ts          one file
 npm test -- --stage unit backoff                     unit tests whose path has "backoff"
 npm test -- test/docs/examples-docs.test.ts -u       writes its snapshots again
 
-With CI=true a test that needs its second attempt fails the run.
+With CI=true a test that needs its second attempt fails the run, and so does a missing Docker.
 `;
 
 export interface Wanted {

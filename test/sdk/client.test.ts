@@ -179,11 +179,11 @@ describe("the TypeScript client on the real product", () => {
     );
 
     for (const refused of [
-      session.complete("x", { cursor: 2 }),
-      session.complete("x", { cursor: -1 }),
-      session.complete("x".repeat(100_001)),
+      () => session.complete("x", { cursor: 2 }),
+      () => session.complete("x", { cursor: -1 }),
+      () => session.complete("x".repeat(100_001)),
     ])
-      await expect(refused).rejects.toMatchObject({ code: "VALIDATION_FAILED", status: 400 });
+      await expect(refused()).rejects.toMatchObject({ code: "VALIDATION_FAILED", status: 400 });
   });
 
   it("passes stdin and env", async () => {

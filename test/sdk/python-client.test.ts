@@ -1,34 +1,44 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import {
+  Artifacts,
+  Contexts,
+  DatasetSources,
+  Datasets,
+  Files,
+  Hosts,
+  Keys,
+  Process,
+  Processes,
+  Sandbar,
+  Session,
+  type SessionRecord,
+  Snapshots,
+  Terminal,
+  Volumes,
+} from "@sandbar/sdk";
 import { beforeAll, describe, expect, it } from "vitest";
+import { pythonVenv, type Venv } from "../fixtures/python-venv.ts";
 import { REPO } from "../fixtures/stack.ts";
 import { useStack } from "../fixtures/use-stack.ts";
 
 const PACKAGE = join(REPO, "sdk/python");
-const CACHE = join(REPO, "node_modules/.cache/python-client");
-const VENV = join(CACHE, "venv");
 const run = promisify(execFile);
+let venv: Venv;
 
 describe("the Python client", () => {
   beforeAll(async () => {
-    await prepareVenv();
+    // The source itself is installed editable.
+    const made = readFileSync(join(PACKAGE, "pyproject.toml"), "utf8");
+    venv = await pythonVenv("python-client", { install: ["-e", ".[test]"], cwd: PACKAGE, made });
   }, 600_000);
   const { stack } = useStack();
 
   it("passes its own suite against the product", async () => {
-    const scratch = join(CACHE, "tmp");
+    const scratch = join(venv.folder, "tmp");
     const report = await python(["-m", "pytest", "-q", "-rs", "--durations=5", "--basetemp", scratch], {
       SANDBAR_URL: stack.url,
       SANDBAR_API_KEY: stack.key,
@@ -46,18 +56,28 @@ describe("the Python client", () => {
   });
 
   it("is typed, clean, and its blocking half is the asynchronous one", async () => {
-    await python(["-m", "mypy", "--cache-dir", join(CACHE, "mypy")]);
+    await python(["-m", "mypy", "--cache-dir", join(venv.folder, "mypy")]);
     await python(["-m", "ruff", "check", "--no-cache", "."]);
     await python(["-m", "ruff", "format", "--no-cache", "--check", "."]);
     await python(["scripts/unasync.py", "--check"]);
   }, 300_000);
+
+  it("can do what the TypeScript client can", async () => {
+    const has: Record<string, string[]> = JSON.parse(await python(["-c", SURFACE]));
+    for (const [name, parts] of Object.entries(surfaceOf(SURFACES))) {
+      const missing = parts
+        .filter((part) => !(`${name}.${part}` in ELSEWHERE))
+        .filter((part) => !has[name]?.includes(pythonName(`${name}.${part}`)));
+      expect({ [name]: missing }).toEqual({ [name]: [] });
+    }
+  });
 
   it("builds a wheel that holds the whole package", async () => {
     const out = mkdtempSync(join(tmpdir(), "sandbar-wheel-"));
     try {
       await python(["-m", "build", "--wheel", "--no-isolation", "--outdir", out]);
       const [wheel, ...others] = readdirSync(out);
-      expect(wheel).toMatch(/^sandbar-.*-py3-none-any\.whl$/);
+      expect(wheel).toMatch(/^sandbar_client-.*-py3-none-any\.whl$/);
       expect(others).toEqual([]);
       const names = await python(["-m", "zipfile", "-l", join(out, wheel!)]);
       for (const name of [
@@ -75,9 +95,78 @@ describe("the Python client", () => {
   }, 120_000);
 });
 
+const SURFACES = {
+  Sandbar,
+  Session,
+  Files,
+  Contexts,
+  Datasets,
+  Artifacts,
+  Processes,
+  Process,
+  Terminal,
+  Hosts,
+  Keys,
+  DatasetSources,
+  Volumes,
+  Snapshots,
+};
+
+/** Names that Python has for the same, where they are more than another spelling. */
+const RENAMED: Record<string, string> = {
+  "Session.export": "export_files",
+  "Session.fetchPort": "port_request",
+  "Session.events": "session_events",
+  "Session.follow": "events",
+  "Files.open": "read_chunks",
+  "Terminal.close": "__exit__",
+  "Terminal.onData": "__iter__",
+};
+
+/** What Python has in another place, and where. */
+const ELSEWHERE: Record<string, string> = {
+  "Files.import": "Session.import_files",
+  "Sandbar.threads": "LangGraph's own Python client drives the agent",
+  "Files.url": "needs a browser's cookie to be of use",
+};
+
+const pythonName = (name: string) =>
+  RENAMED[name] ??
+  name
+    .slice(name.indexOf(".") + 1)
+    .replace(/^remove$/, "delete")
+    .replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The methods of classes, and what stands on a client or a session. */
+function surfaceOf(classes: Record<string, { prototype: object }>): Record<string, string[]> {
+  const client = new Sandbar({ url: "http://127.0.0.1", apiKey: "k" });
+  const session = new Session(client.http, { id: "ses_1" } as SessionRecord);
+  const objects: Record<string, object> = { Sandbar: client, Session: session };
+  return Object.fromEntries(
+    Object.entries(classes).map(([name, { prototype }]) => {
+      const own = Object.keys(objects[name] ?? {}).filter((part) => part !== "http");
+      const methods = Object.getOwnPropertyNames(prototype).filter((part) => part !== "constructor");
+      return [name, [...own, ...methods]];
+    }),
+  );
+}
+
+const SURFACE = `
+import json, sandbar
+from sandbar._sync import _artifacts, _datasets, _files, _operator, _processes, _session, _snapshots, _terminal
+client = sandbar.Sandbar("http://127.0.0.1", "k")
+session = sandbar.Session(client._http, sandbar.SessionInfo(id="ses_1"))
+objects = {"Sandbar": client, "Session": session}
+classes = {"Files": _files.Files, "Contexts": _session.Contexts, "Datasets": _datasets.Datasets,
+  "Artifacts": _artifacts.SessionArtifacts, "Processes": _processes.Processes, "Process": _processes.Process,
+  "Terminal": _terminal.Terminal, "Hosts": _operator.Hosts, "Keys": _operator.Keys,
+  "DatasetSources": _operator.DatasetSources, "Volumes": _operator.Volumes, "Snapshots": _snapshots.Snapshots}
+print(json.dumps({name: dir(thing) for name, thing in {**objects, **classes}.items()}))
+`;
+
 async function python(args: string[], env: Record<string, string> = {}): Promise<string> {
   try {
-    const { stdout } = await run(join(VENV, "bin/python"), args, {
+    const { stdout } = await run(venv.python, args, {
       cwd: PACKAGE,
       env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...env },
       maxBuffer: 32 * 1024 * 1024,
@@ -87,19 +176,4 @@ async function python(args: string[], env: Record<string, string> = {}): Promise
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
     throw new Error(`python ${args.join(" ")} failed\n${stdout}\n${stderr}`, { cause: error });
   }
-}
-
-/** Made anew when pyproject.toml changes; the source itself is installed editable. */
-async function prepareVenv(): Promise<void> {
-  const stamp = join(CACHE, "stamp");
-  const wanted = createHash("sha256")
-    .update(readFileSync(join(PACKAGE, "pyproject.toml")))
-    .digest("hex");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  rmSync(CACHE, { recursive: true, force: true });
-  mkdirSync(CACHE, { recursive: true });
-  await run("python3", ["-m", "venv", VENV]);
-  const quietly = ["--quiet", "--disable-pip-version-check", "--no-cache-dir"];
-  await python(["-m", "pip", "install", ...quietly, "-e", ".[test]"]);
-  writeFileSync(stamp, wanted);
 }

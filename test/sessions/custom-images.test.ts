@@ -16,6 +16,7 @@ const IMAGES: Record<string, string> = {
     RUN rm -rf /usr/local/bin/node /usr/local/bin/npm
     ENTRYPOINT ["/bin/false"]
     HEALTHCHECK CMD false
+    VOLUME ["/var/store", "/tmp/", "/session/deep", "/usr/share/doc"]
     USER nobody`,
   [NONE]: "FROM sandbar/base:trixie\nENV ANY=thing",
   [OLD]: `FROM sandbar/base:trixie
@@ -62,11 +63,36 @@ describe("an image of the caller's own", () => {
     expect((await client.run(session.id, "print('hi'); x * 2 + 2")).text).toBe("42");
     expect((await client.run(session.id, "1/0")).error?.name).toBe("ZeroDivisionError");
     expect((await client.run(session.id, "import IPython")).error?.name).toBe("ModuleNotFoundError");
-    expect((await client.run(session.id, "id -u", { language: "bash" })).stdout).toBe("65532\n");
+    expect((await client.run(session.id, "whoami; echo ~", { language: "bash" })).stdout).toBe(
+      "sandbox\n/session/.home\n",
+    );
     await client.stop(session.id);
     const bash = await client.create({ image: PLAIN, runtime: "bash" });
     expect((await client.run(bash.id, "echo $((6 * 7))")).stdout).toBe("42\n");
     await client.stop(bash.id);
+  });
+
+  it("makes no storage without a limit by its VOLUMEs", async () => {
+    const session = await client.create({ image: PLAIN, limits: { tmpfs_mb: 32 } });
+    const write = (folder: string) =>
+      client.run(session.id, `open('${folder}/big', 'wb').write(b'x' * 20_000_000)`);
+    expect((await write("/var/store")).error).toBeNull();
+    for (const folder of ["/session/deep", "/usr/share/doc", "/tmp"])
+      expect((await write(folder)).error?.value).toContain("No space left");
+    const { Mounts } = await (await stack.containerOf(session.id)).inspect();
+    expect(Mounts.filter(({ Type }) => Type !== "bind")).toEqual([]);
+    await client.stop(session.id);
+  });
+
+  it("can be named by its digest, and is then that image and no other", async () => {
+    const image = `${registry.address}/tiny/image@${registry.digest}`;
+    expect(await refusal({ image })).toMatchObject({
+      code: "IMAGE_UNSUPPORTED",
+      detail: `${image} has no python3`,
+    });
+    const other = `${registry.address}/tiny/image@sha256:${"0".repeat(64)}`;
+    expect(await refusal({ image: other })).toMatchObject({ code: "IMAGE_NOT_FOUND" });
+    await docker.getImage(image).remove({ force: true });
   });
 
   it("is looked into once", async () => {

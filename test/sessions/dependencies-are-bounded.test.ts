@@ -17,13 +17,18 @@ const temporary = () =>
 
 describe("installed dependencies", () => {
   it(
-    "that need more room than there is are refused",
+    "that need more room than there is are refused, and leave less on the disk than before",
     async () => {
+      const old = join(folder(), "c".repeat(32));
+      mkdirSync(join(old, "lib"), { recursive: true });
+      writeFileSync(join(old, "lib/big"), Buffer.alloc(2_000_000, 1));
+      utimesSync(old, new Date(0), new Date(0));
       const { body } = await client.problem("POST", "/v1/sessions", {
         dependencies: { setuptools: "68.0.0" },
       });
       expect(body.code).toBe("DEPENDENCY_FAILED");
       expect(body.detail).toMatch(/^setuptools: it takes more than the 1 MB/);
+      await eventually("room to be made", 10_000, () => readdirSync(folder()).length === 0);
     },
     WAIT,
   );

@@ -44,7 +44,7 @@ async function connect(address: string, port: number): Promise<string> {
   const code = `
 import socket
 try:
-    socket.create_connection((${JSON.stringify(address)}, ${port}), timeout=4).close()
+    socket.create_connection((${JSON.stringify(address)}, ${port}), timeout=10).close()
     outcome = 'reached'
 except OSError as error:
     outcome = type(error).__name__

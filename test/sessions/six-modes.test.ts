@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { mountsBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually, REPO } from "../fixtures/stack.ts";
 import { useStack } from "../fixtures/use-stack.ts";
@@ -28,7 +29,9 @@ beforeAll(async () => {
 afterAll(async () => {
   rmSync(datasets, { recursive: true });
 });
-const { stack, client } = useStack(() => ({ agentEnv: { DATASETS_HOST_RO: datasets } }));
+const { stack, client } = useStack(() => ({
+  agentEnv: { DATASETS_HOST_RO: datasets, SANDBAR_BIND_MB: "64" },
+}));
 beforeAll(async () => {
   outside = join(stack.home, "outside.txt");
   writeFileSync(outside, "untouched");
@@ -143,6 +146,24 @@ for name in ['session.log', 'session_metadata.json', 'python_state.json', 'sessi
     expect(readFileSync(outside, "utf8")).toBe("untouched");
     expect(statSync(join(folderOf(session.id), "session.log")).isFile()).toBe(true);
     await client.stop(session.id);
+  });
+
+  it("holds no more than SANDBAR_BIND_MB, is a plain folder when its session has ended, and goes on request", async () => {
+    const session = await client.create({ storage: "BIND" });
+    const full = await client.run(session.id, "open('/session/big', 'wb').write(b'x' * 80_000_000)");
+    expect(full.error?.value).toContain("No space left");
+    const flags = "sum(os.statvfs('/session').f_flag & f for f in (os.ST_NOSUID, os.ST_NODEV))";
+    expect((await client.run(session.id, `import os; ${flags}`)).text).toBe("6");
+    await client.run(session.id, "os.truncate('/session/big', 5)");
+    expect(statSync(join(folderOf(session.id), "big")).size).toBe(5);
+    await client.stop(session.id);
+    await eventually("a plain folder", 10_000, () => !mountsBelow(stack.home).includes(folderOf(session.id)));
+    expect(readFileSync(join(folderOf(session.id), "big"), "utf8")).toBe("xxxxx");
+    expect((await client.call("DELETE", `/v1/sessions/${session.id}?purge=true`)).status).toBe(204);
+    expect(existsSync(folderOf(session.id))).toBe(false);
+    const other = await client.create({ storage: "BIND" });
+    expect((await client.call("DELETE", `/v1/sessions/${other.id}?purge=true`)).status).toBe(204);
+    await eventually("the folder to go", 10_000, () => !existsSync(folderOf(other.id)));
   });
 
   it("keeps a log of bounded size", async () => {

@@ -78,7 +78,7 @@ async function gone(id: string, { id: container }: { id: string }): Promise<void
 const folderOf = (id: string) => join(stack.home, "sessions", id);
 
 const LOOK = `
-import os
+import os, pwd
 def refused(path):
     try:
         open(path, 'a').close()
@@ -86,7 +86,7 @@ def refused(path):
     except OSError as error:
         return type(error).__name__
 [os.getcwd(), os.path.exists('relative'), open('relative', 'w').write('x') and os.listdir('/session/artifacts'), os.path.isdir(os.environ['HOME']),
- os.getuid(), os.path.exists('/data/numbers.csv'), [refused('/data/' + name) for name in ('numbers.csv', 'inner/deep.csv', 'new', 'inner/new')]]
+ pwd.getpwuid(os.getuid()).pw_name, os.path.exists('/data/numbers.csv'), [refused('/data/' + name) for name in ('numbers.csv', 'inner/deep.csv', 'new', 'inner/new')]]
 `;
 const READ_ONLY = "'OSError', 'OSError', 'OSError', 'OSError'";
 const EMPTY = "'OSError', 'FileNotFoundError', 'OSError', 'FileNotFoundError'";
@@ -98,7 +98,7 @@ describe.each(["TMPFS", "BIND"])("a warm box with storage %s", (storage) => {
     const looked = await client.run(id, LOOK);
     expect(looked.error).toBeNull();
     expect(looked.text?.replaceAll(/\s+/g, " ")).toBe(
-      `['/session', False, [], True, 65532, ${local ? "True" : "False"}, [${local ? READ_ONLY : EMPTY}]]`,
+      `['/session', False, [], True, 'sandbox', ${local ? "True" : "False"}, [${local ? READ_ONLY : EMPTY}]]`,
     );
     expect(existsSync(join(folderOf(id), "relative"))).toBe(storage === "BIND");
     // Kernels that come later are in the same folder.
@@ -177,8 +177,9 @@ describe("a claimed box", () => {
     );
     const { HostConfig, Config } = await (await stack.containerOf(id)).inspect();
     const { Binds: _b, ...host } = HostConfig;
-    const { Labels: _l, ...config } = Config;
-    return { options, host, config };
+    // No two are the same user.
+    const { Labels: _l, User, ...config } = Config;
+    return { options, host, config, group: User.split(":")[1] };
   }
 
   it("is as shut in as one made from nothing", async () => {
@@ -193,6 +194,7 @@ describe("a claimed box", () => {
       expect(found.options[place], place).toEqual(expected.options[place]);
     expect(found.host).toEqual(expected.host);
     expect(found.config).toEqual(expected.config);
+    expect(found.group).toBe(expected.group);
     await client.stop(cold.id);
     await gone(warm.id, warm.container);
   });

@@ -240,7 +240,7 @@ describe("the console's cookie", () => {
 
   it("that is forged, unsigned, expired, or made for something else is refused", async () => {
     const { browser, key } = await signedIn("cookie6");
-    const { secret, kid } = await currentKey(bindings.DB);
+    const { secret, kid } = await currentKey(bindings);
     const session = await addConsoleSession(bindings.DB, key, 3600_000);
     const token = (alg = "HS256", audience = "console", expires: number | string = LATER()) =>
       new SignJWT({ key: key.id })

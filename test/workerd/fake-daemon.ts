@@ -175,6 +175,31 @@ export class FakeDaemon {
     this.#socket?.send(text);
   }
 
+  /** A request that only a session's host can make. */
+  async signed(
+    tenant: string,
+    session: string,
+    method: "POST" | "PUT",
+    path: string,
+    body: Uint8Array | object,
+  ): Promise<Response> {
+    const iat = Math.floor(Date.now() / 1000);
+    const claims = { tenant, session, htm: method, htu: path, jti: crypto.randomUUID(), iat, exp: iat + 60 };
+    const proof = await new SignJWT(claims)
+      .setProtectedHeader({ alg: "EdDSA" })
+      .setSubject(this.host)
+      .sign(this.#key);
+    const bytes = body instanceof Uint8Array;
+    return worker.fetch(`${ORIGIN}${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${proof}`,
+        "Content-Type": bytes ? "application/octet-stream" : "application/json",
+      },
+      body: bytes ? body : JSON.stringify(body),
+    });
+  }
+
   disconnect(): void {
     this.#socket?.close(1000, "bye");
     this.#socket = null;

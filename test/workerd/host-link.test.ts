@@ -346,7 +346,31 @@ describe("an operator", () => {
     await until(async () => (await sessionNow(id)).status === "stopped");
     expect((await operator.call<Host>("POST", `/v1/hosts/${daemon.host}/uncordon`)).body).toMatchObject({
       cordoned: false,
+      drain: null,
       sessions: 0,
     });
+  });
+
+  it("sees from anywhere how far a drain is, which goes on when whoever began it was cut off", async () => {
+    const { id: first } = await client.session();
+    const { id: second } = await client.session();
+    daemon.obliging = false;
+    const { body } = await operator.call<Host>("POST", `/v1/hosts/${daemon.host}/drain`);
+    expect(body.drain).toMatchObject({ state: "draining", sessions: 2, left: 2 });
+    await daemon.waitFor("command", ({ session }) => session === first);
+    daemon.report(first, { state: "stopped" });
+    await until(async () => (await hostNow()).drain?.left === 1);
+    daemon.report(second, { state: "stopped" });
+    await until(async () => (await hostNow()).drain?.state === "drained");
+    expect((await hostNow()).drain).toMatchObject({ sessions: 2, left: 0 });
+
+    await operator.call("POST", `/v1/hosts/${daemon.host}/uncordon`);
+    daemon.obliging = true;
+    const { id } = await client.session();
+    // The fleet has written the drain down, and then nobody told the sessions.
+    await bindings.FLEET.getByName("fleet").drain(daemon.host);
+    expect((await sessionNow(id)).status).toBe("ready");
+    await bindings.FLEET.getByName("fleet").prune();
+    await until(async () => (await sessionNow(id)).status === "stopped");
   });
 });

@@ -26,6 +26,7 @@ function insert(journal: Journal, id: string, key: string | null = null, code = 
     state: "sent" as const,
     digest: "d",
     queued_at: 1,
+    created_by: null,
   };
   return journal.insert(row, key, { code });
 }

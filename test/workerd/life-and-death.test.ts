@@ -102,7 +102,15 @@ describe("creation", () => {
     const fleet = bindings.FLEET.getByName("fleet");
     const orphans = await Client.of("orphans");
     const living = await orphans.session();
-    const place = { tenant: "orphans", runtime: "python", image: null, memory_mb: null, host: null } as const;
+    const need = {
+      runtime: "python",
+      image: null,
+      engine: "any",
+      capabilities: [],
+      memory_mb: null,
+      shares: { sessions: null, memory_mb: null, cpus: null },
+    } as const;
+    const place = { ...need, tenant: "orphans", host: null };
     const fresh = newId("ses");
     await fleet.reserve({ ...place, session: fresh });
     await fleet.reserve({ ...place, session: `ses_0000000000${fresh.slice(-16)}` });
@@ -138,6 +146,25 @@ describe("a session", () => {
     expect((await sessionNow(idle.id)).status).toBe("ready");
     await later(idle.id, 2_000);
     await until(async () => (await sessionNow(idle.id)).status === "stopped");
+  });
+
+  it("is not kept by who only looks, but by whoever does something", async () => {
+    const { id } = await client.session({ idle_ttl_s: 60 });
+    const asked = async (method: string, path: string, body?: unknown) => {
+      const before = daemon.frames.length;
+      const answer = client.call(method, `/v1/sessions/${id}${path}`, body);
+      const call = await until(() => daemon.frames.slice(before).find((frame) => frame.t === "call"));
+      daemon.send({ t: "answer", id: call.id, failure: { code: "NOT_FOUND", detail: "nothing" } });
+      await answer;
+    };
+    const used = async () => Date.parse((await sessionNow(id)).last_used_at);
+    await later(id, 50_000);
+    const before = await used();
+    for (const path of ["/files/list?path=.", "/files/stat?path=a", "/state", "/processes", "/ports"])
+      await asked("GET", path);
+    expect(await used()).toBe(before);
+    await asked("POST", "/files/mkdir", { path: "a" });
+    expect(await used()).toBeGreaterThan(before + 40_000);
   });
 
   it("stops at its maximum lifetime even when it is busy", async () => {

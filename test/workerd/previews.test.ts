@@ -57,9 +57,9 @@ describe("a preview", () => {
   it("opens for its own token, and for no other", async () => {
     const key = await createKey(bindings.DB, { name: "x", tenant: "pre4", scopes: ["agent"] });
     const of = { session: MISSING, tenant: "pre4", port: 8000, credential: key.id };
-    const good = await previewToken(bindings.DB, of, inAnHour());
+    const good = await previewToken(bindings, of, inAnHour());
     expect(await door(good)).toBe("NOT_FOUND");
-    const { secret, kid } = await currentKey(bindings.DB);
+    const { secret, kid } = await currentKey(bindings);
     const [head, payload, signature] = good.split(".");
     const encode = (value: object) => btoa(JSON.stringify(value)).replaceAll("=", "");
     const claims = JSON.parse(atob(payload!));
@@ -72,12 +72,12 @@ describe("a preview", () => {
         .sign(secret);
     const wrong: Record<string, string> = {
       nothing: "x",
-      expired: await previewToken(bindings.DB, of, inAnHour() - 3601),
+      expired: await previewToken(bindings, of, inAnHour() - 3601),
       "alg none": `${encode({ alg: "none", kid })}.${payload}.`,
       "another port": `${head}.${encode({ ...claims, port: 9000 })}.${signature}`,
       "the console's": await signed("console"),
       "an artifact's": await signed("artifact"),
-      "a key's of another tenant": await previewToken(bindings.DB, { ...of, tenant: "pre1" }, inAnHour()),
+      "a key's of another tenant": await previewToken(bindings, { ...of, tenant: "pre1" }, inAnHour()),
       "without a credential": await signed("preview", { credential: undefined }),
       "a digest for a credential": await signed("preview", { credential: "0".repeat(64) }),
     };
@@ -88,7 +88,7 @@ describe("a preview", () => {
   it("ends with the key that made it", async () => {
     const key = await createKey(bindings.DB, { name: "x", tenant: "pre5", scopes: ["agent"] });
     const of = { session: MISSING, tenant: "pre5", port: 8000, credential: key.id };
-    const token = await previewToken(bindings.DB, of, inAnHour());
+    const token = await previewToken(bindings, of, inAnHour());
     expect(await door(token)).toBe("NOT_FOUND");
     await deleteKey(bindings.DB, key.id);
     forgetKeys();

@@ -58,6 +58,38 @@ describe("one execution", () => {
 });
 
 describe("a session", () => {
+  it("is deleted with the folder that it leaves on its host only when that is asked for", async () => {
+    const remove = async (storage: string, query: string) => {
+      const session = await client.session({ storage });
+      const deleted = client.call<Problem>("DELETE", `/v1/sessions/${session.id}${query}`);
+      const asked = daemon.waitFor(
+        "call",
+        ({ method, params }) =>
+          method === "folders.remove" && (params as { session: string }).session === session.id,
+      );
+      return { session, deleted, asked };
+    };
+    for (const [storage, query] of [
+      ["BIND", ""],
+      ["BIND", "?purge=false"],
+      ["TMPFS", "?purge=true"],
+    ] as const)
+      expect((await (await remove(storage, query)).deleted).status).toBe(204);
+    expect(daemon.frames.filter((frame) => frame.t === "call")).toEqual([]);
+    const { session, deleted, asked } = await remove("BIND", "?purge=true");
+    daemon.send({ t: "answer", id: (await asked).id, failure: { code: "HOST_ERROR", detail: "no" } });
+    expect((await deleted).body.code).toBe("HOST_ERROR");
+    daemon.frames.length = 0;
+    // It has ended, and its folder may still be asked away.
+    const again = client.call("DELETE", `/v1/sessions/${session.id}?purge=true`);
+    const call = await daemon.waitFor("call", ({ method }) => method === "folders.remove");
+    daemon.send({ t: "answer", id: call.id, result: true });
+    expect((await again).status).toBe(204);
+    expect((await client.call<Problem>("DELETE", `/v1/sessions/${session.id}?purge=maybe`)).body.code).toBe(
+      "VALIDATION_FAILED",
+    );
+  });
+
   it("stops, and its executions are refused from then on", async () => {
     const session = await client.session();
     expect((await client.call("DELETE", `/v1/sessions/${session.id}`)).status).toBe(204);

@@ -106,6 +106,9 @@ describe("usage over time", () => {
     expect(minutes.data.map((point) => Date.parse(point.at) % MINUTE).every((rest) => rest === 0)).toBe(true);
     expect(minutes.data.at(-1)!.sessions_peak).toBe(1);
     expect(minutes.data[0]!.sessions_peak).toBe(0);
+    // Of this hour too: that something lives now is known of the hour, which began before.
+    const newest = await series({ step: "60", from: at(now - MINUTE) });
+    expect(newest.data[0]!.sessions_peak).toBe(0);
     const none = await series({ from: at(now - 400 * DAY), to: at(now - 300 * DAY) });
     expect(none.data).toEqual([]);
     // Told twice, it counts once.

@@ -17,7 +17,10 @@ export default defineConfig({
         compatibilityDate: "2026-09-25",
         // The agent's Worker is not part of these tests.
         serviceBindings: { AGENT: () => new Response(null, { status: 503 }) },
-        bindings: { TEST_MIGRATIONS: await readD1Migrations(resolve(repo, "migrations")) },
+        bindings: {
+          SECRETS_KEY: "of-tests",
+          TEST_MIGRATIONS: await readD1Migrations(resolve(repo, "migrations")),
+        },
       },
     })),
   ],

@@ -10,6 +10,7 @@ import {
 } from "@tanstack/react-router";
 import { queryClient } from "./api/client.ts";
 import { meQuery } from "./api/me.ts";
+import { auditSearch } from "./rooms/audit/audit-filter.ts";
 import { Missing } from "./shell/missing.tsx";
 import { RouteFailure } from "./shell/route-failure.tsx";
 import { Shell } from "./shell/shell.tsx";
@@ -114,6 +115,12 @@ const sessionTabs = [
   }),
 ] as const;
 
+const chatRoom = lazyRouteComponent(() => import("./rooms/chat/chat.tsx"), "ChatRoom");
+
+const chat = createRoute({ getParentRoute: () => inside, path: "/chat", component: chatRoom });
+
+const thread = createRoute({ getParentRoute: () => inside, path: "/chat/$threadId", component: chatRoom });
+
 const artifacts = createRoute({
   getParentRoute: () => inside,
   path: "/artifacts",
@@ -130,6 +137,13 @@ const usage = createRoute({
   getParentRoute: () => inside,
   path: "/usage",
   component: lazyRouteComponent(() => import("./rooms/usage/usage.tsx"), "UsageRoom"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => inside,
+  path: "/audit",
+  validateSearch: auditSearch,
+  component: lazyRouteComponent(() => import("./rooms/audit/audit.tsx"), "AuditRoom"),
 });
 
 const hosts = createRoute({
@@ -151,9 +165,12 @@ export const router = createRouter({
       home,
       sessions,
       session.addChildren(sessionTabs),
+      chat,
+      thread,
       artifacts,
       datasets,
       usage,
+      audit,
       hosts,
       keys,
     ]),

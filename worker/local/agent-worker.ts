@@ -1,6 +1,7 @@
 /** @module The agent's Worker beside the control plane's, in the same workerd. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { METADATA_V4 } from "@sandbar/shared";
 import { moduleFiles } from "./module-files.ts";
 import { readWranglerConfig } from "./wrangler-config.ts";
 
@@ -43,7 +44,7 @@ export function agentWorker(script: string, privateUrls: string) {
       NETWORK: {
         network: {
           allow: NETWORKS[privateUrls] ?? NETWORKS.none!,
-          deny: [],
+          deny: [...METADATA_V4],
           tlsOptions: { trustBrowserCas: true, trustedCertificates: extraCertificates() },
         },
       },

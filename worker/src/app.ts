@@ -4,15 +4,20 @@ import type { Context } from "hono";
 import { matchedRoutes } from "hono/route";
 import type { AppEnv } from "./app-env.ts";
 import { hostAuthenticated } from "./artifacts/host-auth.ts";
+import { audited } from "./audit/audited.ts";
 import { authenticated, requireScope } from "./auth.ts";
 import { consoleAnswer } from "./console/page.ts";
 import { drain } from "./drain.ts";
+import { requireKnownName } from "./host-name.ts";
 import { jsonBody } from "./json-body.ts";
 import { type App, newApp } from "./openapi.ts";
 import { onError, problem } from "./problem.ts";
+import { dialsLimited, guessesCounted, rateLimited } from "./rates/rate-limits.ts";
 import { agentRoutes } from "./routes/agent.ts";
 import { agentArtifactRoutes } from "./routes/agent-artifacts.ts";
+import { agentSnapshotRoutes } from "./routes/agent-snapshots.ts";
 import { artifactRoutes } from "./routes/artifacts.ts";
+import { auditRoutes } from "./routes/audit.ts";
 import { consoleRoutes } from "./routes/console.ts";
 import { contextRoutes } from "./routes/contexts.ts";
 import { datasetSourceRoutes } from "./routes/dataset-sources.ts";
@@ -28,13 +33,18 @@ import { keyRoutes } from "./routes/keys.ts";
 import { langgraphDoor, langgraphRoutes } from "./routes/langgraph.ts";
 import { mcpDoor, mcpRoutes } from "./routes/mcp.ts";
 import { metricRoutes } from "./routes/metrics.ts";
+import { networkRoutes } from "./routes/network.ts";
 import { operationRoutes } from "./routes/operations.ts";
+import { policyRoutes } from "./routes/policies.ts";
 import { portRoutes } from "./routes/ports.ts";
 import { previewRoutes } from "./routes/previews.ts";
 import { processRoutes } from "./routes/processes.ts";
 import { usualHeaders } from "./routes/request.ts";
+import { runRoutes } from "./routes/run.ts";
+import { secretRoutes } from "./routes/secrets.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { settingsRoutes } from "./routes/settings.ts";
+import { snapshotRoutes } from "./routes/snapshots.ts";
 import { terminalRoutes } from "./routes/terminal.ts";
 import { usageRoutes } from "./routes/usage.ts";
 import { volumeRoutes } from "./routes/volumes.ts";
@@ -42,7 +52,7 @@ import { volumeRoutes } from "./routes/volumes.ts";
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const HAS_JSON_BODY = new Set(["POST", "PATCH", "DELETE"]);
 /** PUT is for bytes, except here. */
-const JSON_PUT = "/v1/settings";
+const JSON_PUT = /^\/v1\/(settings$|policies\/|secrets\/|sessions\/[^/]+\/network$)/;
 /** Bodies that are not ours to read. */
 const RAW_BODY = /^\/(preview|langgraph)\/|^\/v1\/sessions\/[^/]+\/(ports\/|processes\/[^/]+\/stdin$)/;
 
@@ -58,6 +68,8 @@ export function createApp(): App {
     // Links and origins are made of it, some after the work is done.
     if (!URL.canParse(c.req.url))
       throw new SandbarError("VALIDATION_FAILED", "The Host header names no host");
+    // Not of requests that come from within, and not of probes, which name whatever they like.
+    if (!c.env.ACTING && !c.env.INNER && c.req.path !== "/healthz") requireKnownName(c.req.raw, c.env);
     await next();
     // Before the answer: after it the runtime closes a connection whose request is not at its end.
     if (c.res.status >= 400) await drain(c.req.raw.body, Number(c.req.header("Content-Length")));
@@ -65,17 +77,35 @@ export function createApp(): App {
     if (c.res.status === 101 || c.res.headers.has("X-Request-Id")) return;
     for (const [name, value] of Object.entries(usualHeaders(requestId))) c.header(name, value);
   });
-  app.use("/v1/*", authenticated);
-  for (const path of ["/v1/sessions/*", "/v1/artifacts/*", "/v1/volumes/*", "/v1/metrics/*"])
+  app.use(audited);
+  app.use("/v1/*", authenticated, rateLimited);
+  for (const path of ["/agent/join", "/console/sign-in"]) app.use(path, guessesCounted);
+  app.use("/agent/link/*", dialsLimited);
+  for (const path of [
+    "/v1/sessions/*",
+    "/v1/artifacts/*",
+    "/v1/volumes/*",
+    "/v1/metrics/*",
+    "/v1/snapshots/*",
+    "/v1/run",
+  ])
     app.use(path, requireScope("agent"));
   app.use("/metrics", authenticated, requireScope("operator"));
   app.use("/v1/hosts/*", requireScope("operator"));
   app.use("/v1/dataset-sources/*", requireScope("operator"));
+  app.use("/v1/policies/*", requireScope("operator"));
   app.use("/v1/keys/*", requireScope("admin"));
-  app.use("/mcp", ...mcpDoor, requireScope("agent"));
-  app.use("/langgraph/*", ...langgraphDoor);
+  app.use("/mcp", ...mcpDoor, rateLimited, requireScope("agent"));
+  app.use("/langgraph/*", ...langgraphDoor, rateLimited);
   app.use("/v1/settings/*", requireScope("agent"));
-  for (const path of ["/agent/artifacts/*", "/agent/blobs/*", "/agent/uploads/*"])
+  app.use("/v1/secrets/*", requireScope("agent"));
+  for (const path of [
+    "/agent/artifacts/*",
+    "/agent/blobs/*",
+    "/agent/uploads/*",
+    "/agent/snapshots/*",
+    "/agent/secrets",
+  ])
     app.use(path, hostAuthenticated);
   // Only now: nobody waits for the body of a request that is refused without it.
   app.use(async (c, next) => (hasJsonBody(c) ? jsonBody(c, next) : next()));
@@ -84,6 +114,7 @@ export function createApp(): App {
   eventRoutes(app);
   usageRoutes(app);
   sessionRoutes(app);
+  networkRoutes(app);
   metricRoutes(app);
   executionRoutes(app);
   contextRoutes(app);
@@ -95,16 +126,22 @@ export function createApp(): App {
   portRoutes(app);
   hostRoutes(app);
   keyRoutes(app);
+  auditRoutes(app);
+  policyRoutes(app);
   volumeRoutes(app);
   artifactRoutes(app);
   exportRoutes(app);
+  snapshotRoutes(app);
+  runRoutes(app);
   datasetRoutes(app);
   datasetSourceRoutes(app);
+  secretRoutes(app);
   settingsRoutes(app);
   langgraphRoutes(app);
   mcpRoutes(app);
   agentRoutes(app);
   agentArtifactRoutes(app);
+  agentSnapshotRoutes(app);
   docsRoutes(app);
   consoleRoutes(app);
 
@@ -122,7 +159,7 @@ export function createApp(): App {
 }
 
 function hasJsonBody(c: Context<AppEnv>): boolean {
-  const json = HAS_JSON_BODY.has(c.req.method) || (c.req.method === "PUT" && c.req.path === JSON_PUT);
+  const json = HAS_JSON_BODY.has(c.req.method) || (c.req.method === "PUT" && JSON_PUT.test(c.req.path));
   if (!json || RAW_BODY.test(c.req.path)) return false;
   // What stands for all methods only looks on; a path without more is not there.
   return matchedRoutes(c).at(-1)?.method !== "ALL";

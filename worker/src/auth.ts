@@ -15,6 +15,7 @@ import { requireOwnPage } from "./console/own-origin.ts";
 import { findKeyOfConsoleSession } from "./db/console.ts";
 import { findKeyByDigest, findKeyById, KEY_PREFIX, type KeyRow, mustNoteUse, noteUse } from "./db/keys.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
+import { countGuess, requireFewGuesses } from "./rates/rate-limits.ts";
 import { sha256Hex } from "./tokens.ts";
 
 const KNOWN_MS = 30_000;
@@ -35,6 +36,8 @@ export { RECHECK_MS } from "./recheck.ts";
 export interface Caller {
   readonly key_id: string;
   readonly key_name: string;
+  /** What is said of that which the caller makes: the id of the key. */
+  readonly made_by: string;
   /** What `stillGood` knows the caller by: the id of the key, or of the browser's session. */
   readonly credential: string;
   readonly tenant: string;
@@ -47,6 +50,9 @@ const known = new ExpiringCache<string, KeyRow>(10_000);
 /** Who sent which header a moment ago: a hot call need not digest its secret. It may be no older than what it is made of. */
 const callers = new ExpiringCache<string, { row: KeyRow; caller: Caller }>(1_000);
 const unknown = new ExpiringCache<string, true>(1_000);
+/** Headers that were good within this time: who guesses behind the same address does not shut them out. */
+const PROVEN_MS = 3_600_000;
+const proven = new ExpiringCache<string, true>(10_000);
 
 /** Counted, so that what was read before a revocation is not kept after it. */
 let revocations = 0;
@@ -57,6 +63,7 @@ export function forgetKeys(): void {
   known.clear();
   unknown.clear();
   callers.clear();
+  proven.clear();
 }
 
 export async function authenticate(d1: D1Database, header: string | undefined): Promise<Caller> {
@@ -72,8 +79,22 @@ export async function authenticate(d1: D1Database, header: string | undefined): 
   if (!row) throw new SandbarError("UNAUTHENTICATED", "The API key is not known");
   if (hasExpired(row)) throw new SandbarError("UNAUTHENTICATED", "The API key has expired");
   const caller = callerOf(row, row.id);
+  proven.set(header!, true, PROVEN_MS);
   if (known.get(row.digest) === row) callers.set(header!, { row, caller }, KNOWN_MS);
   return caller;
+}
+
+/** A wrong key costs who shows it: after some of them the address waits, unless a key is known to be good. */
+export async function authenticateKey(c: Context<AppEnv>, header: string | undefined): Promise<Caller> {
+  const trusted = header === undefined || proven.get(header) === true;
+  if (!trusted) requireFewGuesses(c);
+  try {
+    return await authenticate(c.env.DB, header);
+  } catch (error) {
+    if (header !== undefined && error instanceof SandbarError && error.code === "UNAUTHENTICATED")
+      countGuess(c);
+    throw error;
+  }
 }
 
 async function authenticateBrowser(c: Context<AppEnv>): Promise<Caller> {
@@ -110,6 +131,7 @@ function callerOf(row: KeyRow, credential: string): Caller {
   return {
     key_id: row.id,
     key_name: row.name,
+    made_by: row.id,
     credential,
     tenant: row.tenant,
     scopes: new Set(row.scopes.flatMap((scope) => INCLUDES[scope] ?? [])),
@@ -172,7 +194,7 @@ export const authenticated = createMiddleware<AppEnv>(async (c, next) => {
   }
   const header = c.req.header("Authorization") ?? bearerProtocol(c.req.raw);
   const browser = header === undefined && hasCookie(c);
-  c.set("caller", browser ? await authenticateBrowser(c) : await authenticate(c.env.DB, header));
+  c.set("caller", browser ? await authenticateBrowser(c) : await authenticateKey(c, header));
   await next();
 });
 

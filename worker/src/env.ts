@@ -24,6 +24,9 @@ export interface Env {
   UNREACHABLE_MS?: string;
   LOST_MS?: string;
   MAX_SESSIONS_PER_TENANT?: string;
+  KEY_REQUESTS_PER_MINUTE?: string;
+  TENANT_REQUESTS_PER_MINUTE?: string;
+  WRONG_KEYS_PER_MINUTE?: string;
   /** How long a session may take to become ready. */
   CREATE_TIMEOUT_MS?: string;
   ARTIFACT_MAX_BYTES?: string;
@@ -42,11 +45,15 @@ export interface Env {
   AGENT?: AgentService;
   /** In whose name the agent calls; nobody outside can set it. */
   ACTING?: Caller;
+  /** Of a request that this Worker makes of itself for another one, which came from there. */
+  INNER?: { readonly address: string | null };
   /** The agent's model, unless a tenant has set another (docs/agent.md). */
   SANDBAR_MODEL?: string;
   SANDBAR_MODEL_BASE_URL?: string;
   SANDBAR_MODEL_API_KEY?: string;
   SANDBAR_MODEL_PRIVATE_URLS?: string;
+  /** Where an Ollama runs, if not at its usual port of this machine. */
+  OLLAMA_BASE_URL?: string;
   OPENAI_API_KEY?: string;
   ANTHROPIC_API_KEY?: string;
   GOOGLE_API_KEY?: string;
@@ -54,11 +61,17 @@ export interface Env {
   GROQ_API_KEY?: string;
   XAI_API_KEY?: string;
   OPENROUTER_API_KEY?: string;
+  AUDIT_RETENTION_DAYS?: string;
+  /** Where a proxy says from where a request came. */
+  CLIENT_ADDRESS_HEADER?: string;
   BLOB_GRACE_S?: string;
   SIGNING_KEY_MAX_AGE_S?: string;
-  /** Names under which `/mcp` answers plain HTTP, and origins of pages that may call it (docs/mcp.md). */
-  MCP_ALLOWED_HOSTS?: string;
+  /** Names under which plain HTTP is answered, besides addresses and `localhost` (docs/configuration.md). */
+  ALLOWED_HOSTS?: string;
+  /** Origins of pages that may call `/mcp` (docs/mcp.md). */
   MCP_ALLOWED_ORIGINS?: string;
+  /** Origins of pages that may call `/langgraph` with a key (docs/agent.md). */
+  LANGGRAPH_ALLOWED_ORIGINS?: string;
   /** The console's origin as browsers see it, where a proxy ends TLS (docs/console.md). */
   CONSOLE_ORIGIN?: string;
   R2_ACCESS_KEY_ID?: string;
@@ -83,15 +96,33 @@ export function leaseTimes(env: Env): LeaseTimes {
 
 export const maxSessionsPerTenant = (env: Env) => setting(env.MAX_SESSIONS_PER_TENANT, 0);
 
+export const keyRequestsPerMinute = (env: Env) => setting(env.KEY_REQUESTS_PER_MINUTE, 60_000);
+export const tenantRequestsPerMinute = (env: Env) => setting(env.TENANT_REQUESTS_PER_MINUTE, 120_000);
+export const wrongKeysPerMinute = (env: Env) => setting(env.WRONG_KEYS_PER_MINUTE, 60);
+
+/** A day at least: the database itself keeps what is younger. */
+export const auditRetentionMs = (env: Env) =>
+  Math.max(1, setting(env.AUDIT_RETENTION_DAYS, 90)) * 24 * 3600_000;
+
 export const bodyIdleMs = (env: Env) => setting(env.BODY_IDLE_MS, 30_000);
 
 /** What a host may need beyond the usual: the defaults of its own limits for pulling and installing, and a little more. */
 const PULL_MS = 310_000;
 const INSTALL_MS = 310_000;
 
-export function createTimeoutMs(env: Env, spec: Pick<SessionSpec, "image" | "dependencies">): number {
+const RESTORE_MS = 600_000;
+
+export function createTimeoutMs(
+  env: Env,
+  spec: Pick<SessionSpec, "image" | "dependencies" | "restore">,
+): number {
   const usual = setting(env.CREATE_TIMEOUT_MS, 120_000);
-  return usual + (spec.image ? PULL_MS : 0) + (Object.keys(spec.dependencies).length ? INSTALL_MS : 0);
+  return (
+    usual +
+    (spec.image ? PULL_MS : 0) +
+    (Object.keys(spec.dependencies).length ? INSTALL_MS : 0) +
+    (spec.restore ? RESTORE_MS : 0)
+  );
 }
 
 function setting(value: string | undefined, fallback: number): number {

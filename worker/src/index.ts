@@ -2,9 +2,10 @@
 import { AgentDoorway } from "./agent/door.ts";
 import { createApp } from "./app.ts";
 import { sweepArtifacts } from "./artifacts/sweep.ts";
+import { pruneAudit } from "./db/audit.ts";
 import { pruneConsole } from "./db/console.ts";
 import { pruneKeys } from "./db/keys.ts";
-import type { Env } from "./env.ts";
+import { auditRetentionMs, type Env } from "./env.ts";
 import { fleetObject } from "./rpc.ts";
 import { resealSecrets } from "./settings/reseal.ts";
 
@@ -35,6 +36,7 @@ export default {
         resealSecrets(env),
         pruneKeys(env.DB, new Date(Date.now() - KEEP_EXPIRED_KEYS_MS).toISOString()),
         pruneConsole(env.DB),
+        pruneAudit(env.DB, new Date(Date.now() - auditRetentionMs(env)).toISOString()),
       ]),
     );
   },

@@ -2,13 +2,17 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import {
   ApiKeySchema,
+  AuditEntrySchema,
   ContextSchema,
+  EffectivePolicySchema,
   ExecutionSchema,
   HostLoadSchema,
   HostSchema,
   ProblemSchema,
   ProcessSchema,
   SessionSchema,
+  SnapshotSchema,
+  TenantPolicySchema,
 } from "@sandbar/shared";
 import type { AppEnv } from "./app-env.ts";
 import { problem, validationFailure } from "./problem.ts";
@@ -35,10 +39,14 @@ function named<T extends z.ZodType>(name: string, schema: T): T {
 export const SessionBody = named("Session", SessionSchema);
 export const ExecutionBody = named("Execution", ExecutionSchema);
 export const ContextBody = named("Context", ContextSchema);
+export const SnapshotBody = named("Snapshot", SnapshotSchema);
 export const ProcessBody = named("Process", ProcessSchema);
 export const HostBody = named("Host", HostSchema);
 export const HostLoadBody = named("HostLoad", HostLoadSchema);
 export const ApiKeyBody = named("ApiKey", ApiKeySchema);
+export const AuditEntryBody = named("AuditEntry", AuditEntrySchema);
+export const EffectivePolicyBody = named("EffectivePolicy", EffectivePolicySchema);
+export const TenantPolicyBody = named("TenantPolicy", TenantPolicySchema);
 const ProblemBody = named("Problem", ProblemSchema);
 
 export const secured = [{ apiKey: [] }];
@@ -57,6 +65,8 @@ export const events = (description: string) => ({
   content: { "text/event-stream": { schema: z.string() } },
   description,
 });
+
+export const flag = z.enum(["true", "false"]).transform((value) => value === "true");
 
 export const refused = {
   "4XX": { content: { "application/problem+json": { schema: ProblemBody } }, description: "Refused" },

@@ -6,6 +6,7 @@ import type { z } from "zod";
 import type { AppEnv } from "./app-env.ts";
 
 export function problem(c: Context<AppEnv>, failure: Failure, headers?: Record<string, string>): Response {
+  c.set("refusal", failure.code);
   const document = toProblem(failure, c.get("requestId"));
   return c.body(JSON.stringify(document), document.status as 400, {
     "Content-Type": "application/problem+json",

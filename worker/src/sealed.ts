@@ -37,6 +37,8 @@ export async function unseal(env: Keys, text: string): Promise<unknown> {
   const [kind, ...parts] = text.split(":");
   // Of before every deployment had a key.
   if (kind === "plain") return JSON.parse(new TextDecoder().decode(fromBase64(parts[0]!)));
+  // Of before signing keys were sealed.
+  if (kind === "raw") return parts[0];
   const [iv = "", sealed = ""] = parts.slice(-2);
   const keys = await keysOf(env);
   const candidates = kind === "aes2" ? keys.filter(({ id }) => id === parts[0]) : keys;
@@ -46,7 +48,7 @@ export async function unseal(env: Keys, text: string): Promise<unknown> {
       .catch(() => null);
     if (opened) return JSON.parse(new TextDecoder().decode(opened));
   }
-  throw new SandbarError("INTERNAL", "SECRETS_KEY has no key that this secret was sealed with");
+  throw new SandbarError("SECRET_UNREADABLE", "SECRETS_KEY has no key that this secret was sealed with");
 }
 
 /** The same secret under the newest key; null when it is already. */

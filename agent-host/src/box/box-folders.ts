@@ -15,6 +15,10 @@ export function boxesFolder(home: string): string {
   return path.join(home, "boxes");
 }
 
+export function boxFolder(home: string, box: string): string {
+  return path.join(boxesFolder(home), box);
+}
+
 /** The tmpfs; everything that is mounted for the box is mounted below it. */
 export function filesFolder(box: string): string {
   return path.join(box, "files");
@@ -23,7 +27,7 @@ export function filesFolder(box: string): string {
 /** What a session's code knows as /session; there is no such folder where the host could not mount a tmpfs. */
 export function sessionFiles(config: Config, { id, box, spec }: SessionPlace): string {
   if (spec.storage === "BIND") return sessionFolder(config.sessionsRoot, id);
-  return path.join(filesFolder(path.join(boxesFolder(config.home), box)), "session");
+  return path.join(filesFolder(boxFolder(config.home, box)), "session");
 }
 
 export function sessionFolder(sessionsRoot: string, session: string): string {

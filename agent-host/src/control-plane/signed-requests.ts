@@ -1,5 +1,5 @@
 /**
- * HTTP to the control plane, each request signed with the host's key for one session, method and path.
+ * HTTP to the control plane, each request signed with the host's key for one session, method, path and query.
  *
  * @module
  */
@@ -68,15 +68,32 @@ export class SignedRequests {
     return text === "" ? null : JSON.parse(text);
   }
 
+  /** A JSON question whose answer is bytes. */
+  async open(claim: Claim, path: string, body: object, signal: AbortSignal): Promise<http.IncomingMessage> {
+    const headers = {
+      authorization: `Bearer ${this.#proof(claim, "POST", path)}`,
+      "content-type": "application/json",
+    };
+    const options = { method: "POST", agent: this.#agent, headers };
+    const answer = await answerTo(
+      new URL(`${this.#url}${path}`),
+      options,
+      [Buffer.from(JSON.stringify(body))],
+      signal,
+    );
+    if (answer.statusCode === 200) return answer;
+    throw refusal(answer.statusCode ?? 0, await readText(answer));
+  }
+
   /** A JWT. Signed here and now: WebCrypto's way through a thread takes ten times as long, on the path of every artifact. */
   #proof({ tenant, session }: Claim, method: string, path: string): string {
     const iat = Math.floor(Date.now() / 1000);
-    const htu = new URL(path, this.#url).pathname;
+    const { pathname, search } = new URL(path, this.#url);
     const claims = {
       tenant,
       session,
       htm: method,
-      htu,
+      htu: pathname + search,
       sub: this.#host,
       jti: randomUUID(),
       iat,
@@ -100,6 +117,27 @@ async function send(
   body: Body,
   signal?: AbortSignal,
 ): Promise<{ text: string; headers: http.IncomingHttpHeaders }> {
+  const answer = await answerTo(url, options, body, signal);
+  let text: string;
+  try {
+    text = await readText(answer);
+  } catch (error) {
+    if ("stream" in body) body.stream.destroy();
+    if (signal?.aborted) throw signal.reason;
+    throw new Unreachable((error as Error).message);
+  }
+  const status = answer.statusCode ?? 0;
+  if (status >= 200 && status < 300) return { text, headers: answer.headers };
+  if ("stream" in body) body.stream.destroy();
+  throw refusal(status, text);
+}
+
+async function answerTo(
+  url: URL,
+  options: http.RequestOptions,
+  body: Body,
+  signal?: AbortSignal,
+): Promise<http.IncomingMessage> {
   const length = "stream" in body ? body.length : body.reduce((sum, part) => sum + part.length, 0);
   const outgoing = (url.protocol === "https:" ? https : http).request(url, {
     ...options,
@@ -124,21 +162,14 @@ async function send(
     for (const part of body) outgoing.write(part);
     outgoing.end();
   }
-  let answer: http.IncomingMessage;
-  let text: string;
   try {
-    answer = await answered;
-    text = await readText(answer);
+    return await answered;
   } catch (error) {
     if ("stream" in body) body.stream.destroy();
     if (failure instanceof SandbarError) throw failure;
     if (signal?.aborted) throw signal.reason;
     throw new Unreachable((error as Error).message);
   }
-  const status = answer.statusCode ?? 0;
-  if (status >= 200 && status < 300) return { text, headers: answer.headers };
-  if ("stream" in body) body.stream.destroy();
-  throw refusal(status, text);
 }
 
 function base64url(value: object): string {

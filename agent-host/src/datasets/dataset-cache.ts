@@ -97,17 +97,17 @@ export class DatasetCache {
   }
 
   /** After a use, so that even a dataset larger than the cache can be staged. */
-  trim(): Promise<void> {
-    this.#trimming = this.#trimming.then(() => this.#trim()).catch(() => {});
+  trim(maxBytes = this.#maxBytes): Promise<void> {
+    this.#trimming = this.#trimming.then(() => this.#trim(maxBytes)).catch(() => {});
     return this.#trimming;
   }
 
-  async #trim(): Promise<void> {
+  async #trim(maxBytes: number): Promise<void> {
     const files = (await this.#files()).filter(({ file }) => !path.basename(file).startsWith(PART));
     files.sort((a, b) => a.used - b.used);
     let total = files.reduce((sum, { size }) => sum + size, 0);
     for (const { file, size } of files) {
-      if (total <= this.#maxBytes) return;
+      if (total <= maxBytes) return;
       if (this.#used.has(file)) continue;
       await rm(file, { force: true });
       total -= size;

@@ -11,16 +11,20 @@ import { CGROUP_ROOT, cgroupPlaces, controllerFolder } from "./cgroup-places.ts"
 const PERIOD_US = 100_000;
 
 /** False where the cgroup is not found or may not be written; nothing is promised then. */
-export async function writeCgroupLimits(container: string, limits: Limits): Promise<boolean> {
+export async function writeCgroupLimits(
+  container: string,
+  limits: Limits,
+  processes: boolean,
+): Promise<boolean> {
   try {
     for (const place of cgroupPlaces(container)) {
       if (await exists(path.join(CGROUP_ROOT, place, "memory.max"))) {
-        await writeUnified(path.join(CGROUP_ROOT, place), limits);
+        await writeUnified(path.join(CGROUP_ROOT, place), limits, processes);
         return true;
       }
       const memory = path.join(CGROUP_ROOT, "memory", place);
       if (await exists(memory)) {
-        await writeSplit(place, memory, limits);
+        await writeSplit(place, memory, limits, processes);
         return true;
       }
     }
@@ -30,14 +34,14 @@ export async function writeCgroupLimits(container: string, limits: Limits): Prom
   }
 }
 
-async function writeUnified(folder: string, limits: Limits): Promise<void> {
+async function writeUnified(folder: string, limits: Limits, processes: boolean): Promise<void> {
   await writeFile(path.join(folder, "memory.swap.max"), "0").catch(() => {});
   await writeFile(path.join(folder, "memory.max"), bytes(limits));
   await writeFile(path.join(folder, "cpu.max"), `${quota(limits)} ${PERIOD_US}`);
-  await writeFile(path.join(folder, "pids.max"), String(limits.pids));
+  if (processes) await writeFile(path.join(folder, "pids.max"), String(limits.pids));
 }
 
-async function writeSplit(place: string, memory: string, limits: Limits): Promise<void> {
+async function writeSplit(place: string, memory: string, limits: Limits, processes: boolean): Promise<void> {
   const limit = path.join(memory, "memory.limit_in_bytes");
   const withSwap = path.join(memory, "memory.memsw.limit_in_bytes");
   const grows = Number(await readFile(limit, "utf8")) < Number(bytes(limits));
@@ -46,7 +50,7 @@ async function writeSplit(place: string, memory: string, limits: Limits): Promis
   for (const file of grows ? files.toReversed() : files) await writeFile(file, bytes(limits));
   await writeFile(path.join(controllerFolder("cpu"), place, "cpu.cfs_period_us"), String(PERIOD_US));
   await writeFile(path.join(controllerFolder("cpu"), place, "cpu.cfs_quota_us"), String(quota(limits)));
-  await writeFile(path.join(controllerFolder("pids"), place, "pids.max"), String(limits.pids));
+  if (processes) await writeFile(path.join(controllerFolder("pids"), place, "pids.max"), String(limits.pids));
 }
 
 const bytes = (limits: Limits) => String(limits.memory_mb * 1024 * 1024);

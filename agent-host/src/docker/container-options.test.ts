@@ -10,7 +10,9 @@ const placement = {
   image: "i",
   runFolder: "/r",
   storage: { binds: [], tmpfs: {} },
-  seccomp: null,
+  user: 1_000_007,
+  passwd: "/p",
+  seccomp: "{}",
   network: "none",
 };
 
@@ -25,6 +27,12 @@ describe("a container", () => {
     const options = containerOptions(config, poolSpec(config, "python"), { ...placement, session: null });
     expect(options.name).toBeUndefined();
     expect(options.Labels).toEqual({ "sandbar.host": "h", "sandbar.box": "b", "sandbar.pool": "1" });
+  });
+
+  it("is a user of its own, whom its /etc/passwd knows", () => {
+    const options = containerOptions(config, poolSpec(config, "python"), { ...placement, session: null });
+    expect(options.User).toBe("1000007:65532");
+    expect(options.HostConfig?.Binds).toContain("/p:/etc/passwd:ro");
   });
 
   it("may open as many files as the operator says", () => {

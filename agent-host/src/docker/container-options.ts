@@ -2,17 +2,13 @@
 import type { SessionSpec } from "@sandbar/shared";
 import type { ContainerCreateOptions } from "dockerode";
 import type { Config } from "../host/config.ts";
+import { countsProcesses } from "./isolation.ts";
+import { LABEL } from "./labels.ts";
 import { networkSettings } from "./network-settings.ts";
-import { SANDBOX_UID, type SessionStorage } from "./storage.ts";
+import type { SessionStorage } from "./storage.ts";
+import { SANDBOX_ID } from "./users.ts";
 
 const MB = 1024 * 1024;
-export const LABEL = {
-  host: "sandbar.host",
-  session: "sandbar.session",
-  box: "sandbar.box",
-  pool: "sandbar.pool",
-} as const;
-
 export interface Placement {
   readonly host: string;
   /** Null for a box of the warm pool, which has none yet. */
@@ -21,7 +17,10 @@ export interface Placement {
   readonly image: string;
   readonly runFolder: string;
   readonly storage: SessionStorage;
-  readonly seccomp: string | null;
+  readonly user: number;
+  /** The file on the host that the sandbox has as its /etc/passwd; null for the image's own. */
+  readonly passwd: string | null;
+  readonly seccomp: string;
   /** Docker's name of the network, or `none`. */
   readonly network: string;
   /** Mounts and variables of this session alone: dependencies, volumes. */
@@ -32,6 +31,14 @@ export interface Extras {
   readonly binds: readonly string[];
   readonly env: readonly string[];
 }
+
+/** A fifth of what the host's own processes have; Docker drops it where the kernel has no such thing. */
+export const IO_WEIGHT = 100;
+
+export const ulimits = ({ openFiles }: Pick<Config, "openFiles">) => [
+  { Name: "nofile", Soft: Math.min(4096, openFiles), Hard: openFiles },
+  { Name: "core", Soft: 0, Hard: 0 },
+];
 
 /** Labels cannot change after creation, names can: a claimed box is found by this one. */
 export function containerName(session: string): string {
@@ -50,6 +57,7 @@ export function containerOptions(
     `${config.runtimeDir}/guest:/opt/sandbar/guest:ro`,
     `${config.runtimeDir}/kernels:/opt/sandbar/kernels:ro`,
     `${placement.runFolder}:/run/sandbar:ro`,
+    ...(placement.passwd === null ? [] : [`${placement.passwd}:/etc/passwd:ro`]),
     ...placement.storage.binds,
   ];
   if (spec.network === "egress") {
@@ -64,7 +72,7 @@ export function containerOptions(
     Cmd: ["python3", "-I", "/opt/sandbar/guest/main.py"],
     // Images bring their own entrypoints; ours must be process 1.
     Entrypoint: [],
-    User: `${SANDBOX_UID}:${SANDBOX_UID}`,
+    User: `${placement.user}:${SANDBOX_ID}`,
     // Nor do their health checks concern us.
     Healthcheck: { Test: ["NONE"] },
     WorkingDir: "/session",
@@ -79,23 +87,22 @@ export function containerOptions(
     StopTimeout: 1,
     HostConfig: {
       AutoRemove: false,
+      ...(config.runtime !== undefined && { Runtime: config.runtime }),
       Init: false,
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges", ...(placement.seccomp ? [`seccomp=${placement.seccomp}`] : [])],
-      PidsLimit: spec.limits.pids,
+      SecurityOpt: ["no-new-privileges", `seccomp=${placement.seccomp}`],
+      ...(countsProcesses(config.runtime) && { PidsLimit: spec.limits.pids }),
       Memory: memory,
       MemorySwap: memory,
       NanoCpus: Math.round(spec.limits.cpus * 1e9),
+      BlkioWeight: IO_WEIGHT,
       NetworkMode: placement.network,
       IpcMode: "private",
       // A sandbox could fill the host's disk through /proc/1/fd/1.
       LogConfig: { Type: "none", Config: {} },
       Tmpfs: placement.storage.tmpfs,
-      Ulimits: [
-        { Name: "nofile", Soft: Math.min(4096, config.openFiles), Hard: config.openFiles },
-        { Name: "core", Soft: 0, Hard: 0 },
-      ],
+      Ulimits: ulimits(config),
       RestartPolicy: { Name: "no" },
       Binds: binds,
     },

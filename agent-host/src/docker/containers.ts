@@ -3,15 +3,24 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Language, type Limits, SandbarError, type SessionSpec } from "@sandbar/shared";
-import Docker from "dockerode";
+import type Docker from "dockerode";
 import type { FoundSandbox } from "../engine/engine.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import { signalReason } from "../host/signal-reason.ts";
 import { backoffMs } from "../io/backoff.ts";
-import { containerName, containerOptions, LABEL, type Placement } from "./container-options.ts";
+import type { CgroupUsage } from "./cgroup-usage.ts";
+import { containerName, containerOptions, type Placement } from "./container-options.ts";
 import { Egress } from "./egress.ts";
-import { TEMPORARY_LABEL, TemporaryContainers } from "./temporary-container.ts";
+import { EnginePaths } from "./engine-paths.ts";
+import type { FoundEngine } from "./found-engine.ts";
+import { Images } from "./image-facts.ts";
+import { countsProcesses } from "./isolation.ts";
+import { LABEL } from "./labels.ts";
+import { packetFilter } from "./packet-filter.ts";
+import { tmpfsInPodman } from "./podman.ts";
+import { TemporaryContainers } from "./temporary-container.ts";
+import type { Users } from "./users.ts";
 
 const REMOVAL = { firstMs: 25, lastMs: 1000 };
 
@@ -21,15 +30,25 @@ export class Containers {
   readonly #hostId: string;
   readonly egress: Egress;
   readonly temporary: TemporaryContainers;
-  readonly #seccomp: string | null;
+  readonly images: Images;
+  readonly #paths: EnginePaths;
+  readonly #podman: boolean;
+  #profile: string | null = null;
 
-  constructor(config: Config, hostId: string, log: Log, docker: Docker = new Docker()) {
+  constructor(config: Config, hostId: string, { docker, own, podman }: FoundEngine, users: Users, log: Log) {
     this.docker = docker;
     this.#config = config;
     this.#hostId = hostId;
-    this.egress = new Egress(docker, hostId, config.egress, log);
-    this.#seccomp = readSeccomp(config.imagesDir, log);
-    this.temporary = new TemporaryContainers(docker, hostId, config, this.#seccomp);
+    this.#paths = new EnginePaths(own);
+    this.#podman = podman;
+    this.egress = new Egress(docker, hostId, config.egress, packetFilter(docker, hostId, own), log);
+    this.images = new Images(docker, hostId, log);
+    this.temporary = new TemporaryContainers(docker, hostId, config, {
+      seccomp: () => this.#seccomp(),
+      volumes: async (image) => (await this.images.facts(image)).volumes,
+      paths: this.#paths,
+      users,
+    });
   }
 
   async create(
@@ -40,9 +59,12 @@ export class Containers {
     const options = containerOptions(this.#config, spec, {
       ...placement,
       host: this.#hostId,
-      seccomp: this.#seccomp,
+      seccomp: this.#seccomp(),
       network,
     });
+    const { HostConfig = {} } = options;
+    HostConfig.Binds = this.#paths.binds(HostConfig.Binds ?? []);
+    if (this.#podman) HostConfig.Tmpfs = tmpfsInPodman(HostConfig.Tmpfs ?? {});
     try {
       return (await this.docker.createContainer(options)).id;
     } catch (error) {
@@ -53,6 +75,17 @@ export class Containers {
         `Docker could not create the container: ${reasonOf(error)}`,
       );
     }
+  }
+
+  /** Without it there is no session: Docker's own profile lets through what ours does not. */
+  #seccomp(): string {
+    if (this.#profile === null) {
+      const { imagesDir, runtimeDir } = this.#config;
+      const file = seccompFile(this.#podman ? runtimeDir : imagesDir);
+      const profile = readSeccomp(file);
+      this.#profile = this.#podman ? this.#paths.ofEngine(file) : profile;
+    }
+    return this.#profile;
   }
 
   async start(id: string, image: string): Promise<void> {
@@ -72,7 +105,7 @@ export class Containers {
       Memory: memory,
       MemorySwap: memory,
       NanoCpus: Math.round(limits.cpus * 1e9),
-      PidsLimit: limits.pids,
+      ...(countsProcesses(this.#config.runtime) && { PidsLimit: limits.pids }),
     });
   }
 
@@ -119,7 +152,7 @@ export class Containers {
     const filters = { label: [`${LABEL.host}=${this.#hostId}`] };
     const found = await this.docker.listContainers({ all: true, filters });
     return found
-      .filter(({ Labels }) => !(TEMPORARY_LABEL in Labels))
+      .filter(({ Labels }) => !(LABEL.temporary in Labels))
       .map((info) => ({
         id: info.Id,
         session: info.Labels[LABEL.session] ?? "",
@@ -129,11 +162,24 @@ export class Containers {
       }));
   }
 
-  /** Folders of this host that a container of ours has mounted. */
+  /** Folders of this daemon that a container of ours has mounted. */
   async mountedFolders(): Promise<Set<string>> {
     const filters = { label: [`${LABEL.host}=${this.#hostId}`] };
     const found = await this.docker.listContainers({ all: true, filters });
-    return new Set(found.flatMap(({ Mounts }) => Mounts.map(({ Source }) => Source)));
+    return new Set(found.flatMap(({ Mounts }) => Mounts.map(({ Source }) => this.#paths.ofDaemon(Source))));
+  }
+
+  /** What Docker counts itself; a call for each container, so for where the kernel's own books cannot be read. */
+  async usage(id: string): Promise<CgroupUsage> {
+    const { cpu_stats, memory_stats, pids_stats } = await this.docker
+      .getContainer(id)
+      .stats({ stream: false, "one-shot": true });
+    const { inactive_file = 0, total_inactive_file = inactive_file } = memory_stats.stats ?? {};
+    return {
+      cpuUs: cpu_stats.cpu_usage.total_usage / 1000,
+      memoryBytes: Math.max(0, (memory_stats.usage ?? 0) - total_inactive_file),
+      processes: pids_stats?.current ?? 0,
+    };
   }
 
   async hasImage(image: string): Promise<boolean> {
@@ -158,13 +204,17 @@ export class Containers {
   }
 }
 
-function readSeccomp(imagesDir: string, log: Log): string | null {
+const seccompFile = (folder: string) => path.join(folder, "seccomp.json");
+
+function readSeccomp(file: string): string {
   try {
-    // Docker wants the profile itself, not its path, and without line breaks it is a third of the size.
-    return JSON.stringify(JSON.parse(readFileSync(path.join(imagesDir, "seccomp.json"), "utf8")));
+    // Docker wants the profile itself, not its path as Podman does, and without line breaks it is a third of the size.
+    return JSON.stringify(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
-    log.warn({ err: error }, "no seccomp profile of our own; containers get Docker's default");
-    return null;
+    throw new SandbarError(
+      "SESSION_START_FAILED",
+      `the host's seccomp profile could not be read: ${(error as Error).message}`,
+    );
   }
 }
 

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { chmod, mkdir, statfs } from "node:fs/promises";
+import { chmod, mkdir, statfs, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Limits, SessionSpec } from "@sandbar/shared";
+import type { BindFolders } from "../box/bind-folders.ts";
 import { boxesFolder, filesFolder, removeBoxFolder } from "../box/box-folders.ts";
 import { resizeTmpfs } from "../box/mounts.ts";
 import type { ArrivalCheck, Box, BoxListener, BoxOptions, BoxUsage, Making } from "../engine/box.ts";
@@ -14,9 +15,12 @@ import type { Config } from "../host/config.ts";
 import { writeCgroupLimits } from "./cgroup-limits.ts";
 import { type CgroupUsage, openCgroup } from "./cgroup-usage.ts";
 import type { Containers } from "./containers.ts";
+import { passwdWith } from "./image-facts.ts";
+import { countsProcesses } from "./isolation.ts";
 import { type LateMounts, mountLate } from "./late-mounts.ts";
 import type { Preparation } from "./provision/preparation.ts";
 import { prepareStorage } from "./storage.ts";
+import { SANDBOX_ID, type Users } from "./users.ts";
 
 const TELL_DOCKER_AFTER_MS = 1000;
 const TMPFS_MAGIC = 0x01021994;
@@ -26,6 +30,8 @@ export interface DockerParts {
   readonly containers: Containers;
   readonly preparation: Preparation;
   readonly lateMounts: LateMounts;
+  readonly bindFolders: BindFolders;
+  readonly users: Users;
 }
 
 export class DockerBox implements Box {
@@ -58,19 +64,40 @@ export class DockerBox implements Box {
 
   async make({ signal, step, onSandbox }: Making): Promise<void> {
     const { id, session, spec, log } = this.#options;
-    const { config, containers, preparation, lateMounts } = this.#parts;
+    const { containers, preparation, lateMounts, users } = this.#parts;
     const image = containers.imageOf(spec);
     step("prepare", "");
     const extras = session ? await preparation.prepare(session.tenant, spec, image, step, signal) : undefined;
+    const { passwd, volumes } = await containers.images.facts(image);
     const runFolder = await this.#makeFolders();
+    // Before its folder has the number of another.
+    const user = session && spec.volumes.length ? users.giveTenants(id, session.tenant) : users.ofBox(id);
+    const passwdFile = user === SANDBOX_ID ? null : path.join(this.#folder, "passwd");
+    if (passwdFile) await writeFile(passwdFile, passwdWith(passwd, user, SANDBOX_ID), { mode: 0o644 });
     const owner = session?.id ?? null;
     const [storage] = await Promise.all([
-      prepareStorage(config, owner, spec, filesFolder(this.#folder), this.#late, log),
+      prepareStorage(
+        this.#parts,
+        owner,
+        spec,
+        { folder: filesFolder(this.#folder), user, volumes },
+        this.#late,
+        log,
+      ),
       this.#listen(false),
     ]);
     signal?.throwIfAborted();
     step("container", image);
-    const placement = { session: owner, box: id, image, runFolder, storage, extras };
+    const placement = {
+      session: owner,
+      box: id,
+      image,
+      runFolder,
+      storage,
+      user,
+      passwd: passwdFile,
+      extras,
+    };
     this.#container = await containers.create(spec, placement);
     onSandbox(this.#container);
     signal?.throwIfAborted();
@@ -88,12 +115,12 @@ export class DockerBox implements Box {
   }
 
   async fit(session: string, to: SessionSpec): Promise<ArrivalCheck | null> {
-    const { spec } = this.#options;
-    const { config, lateMounts } = this.#parts;
+    const { id, spec } = this.#options;
+    const { lateMounts, users } = this.#parts;
     const container = this.#container!;
     const files = filesFolder(this.#folder);
     const [mounted] = await Promise.all([
-      mountLate(config, session, to, files),
+      mountLate(this.#parts, { session, user: users.ofBox(id) }, to, files),
       to.limits.tmpfs_mb === spec.limits.tmpfs_mb || resizeTmpfs(files, to.limits.tmpfs_mb),
       sameCgroupLimits(spec.limits, to.limits) || this.#limit(container, to.limits),
     ]);
@@ -107,12 +134,15 @@ export class DockerBox implements Box {
   async usage(): Promise<BoxUsage | null> {
     if (!this.#container) return null;
     this.#cgroup ??= openCgroup(this.#container);
-    return this.#cgroup && { ...this.#cgroup(), diskBytes: await this.#diskBytes() };
+    const usage = this.#cgroup?.() ?? (await this.#parts.containers.usage(this.#container));
+    return { ...usage, diskBytes: await this.#diskBytes() };
   }
 
   /** Null where the files are not in a file system of their own. */
   async #diskBytes(): Promise<number | null> {
-    const { type, bsize, blocks, bfree } = await statfs(filesFolder(this.#folder));
+    const found = await statfs(filesFolder(this.#folder)).catch(() => null);
+    if (!found) return null;
+    const { type, bsize, blocks, bfree } = found;
     return type === TMPFS_MAGIC ? (blocks - bfree) * bsize : null;
   }
 
@@ -126,8 +156,9 @@ export class DockerBox implements Box {
   }
 
   async #limit(container: string, to: Limits): Promise<void> {
-    const { containers } = this.#parts;
-    if (!(await writeCgroupLimits(container, to))) return containers.update(container, to);
+    const { config, containers } = this.#parts;
+    if (!(await writeCgroupLimits(container, to, countsProcesses(config.runtime))))
+      return containers.update(container, to);
     // They hold already; this is for Docker's own book, which takes it ten times as long.
     setTimeout(() => {
       if (this.#channel)
@@ -159,6 +190,7 @@ export class DockerBox implements Box {
       onHello: (hello) => this.listener.onHello(hello),
       onMessage: (message) => this.listener.onMessage(message),
       onDown: () => this.listener.onDown(),
+      onProxied: (socket) => this.listener.onProxied(socket),
       onViolations: (reason) => this.listener.onViolations(reason),
     });
     await this.#channel.listen();

@@ -1,41 +1,91 @@
 /** @module Docker as an engine: a container for each box. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Language, SessionSpec } from "@sandbar/shared";
+import { type Capability, ENGINES, type Isolation, type Language, type SessionSpec } from "@sandbar/shared";
+import Docker from "dockerode";
+import { engineElsewhere } from "../../setup/docker-engine.ts";
+import { engineRefusal } from "../../setup/engine-refusal.ts";
+import type { BindFolders } from "../box/bind-folders.ts";
 import type { BoxOptions } from "../engine/box.ts";
 import type { DeathListener, Engine, FoundSandbox } from "../engine/engine.ts";
-import type { Config } from "../host/config.ts";
+import { type Config, ConfigError } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import { backoffMs } from "../io/backoff.ts";
 import { Containers } from "./containers.ts";
 import { DockerBox } from "./docker-box.ts";
 import { followDockerEvents } from "./docker-events.ts";
-import { removeEgress } from "./egress.ts";
+import { checkEngine } from "./engine-check.ts";
+import { EnginePaths } from "./engine-paths.ts";
 import { fingerprint } from "./fingerprint.ts";
+import { type FoundEngine, findEngine } from "./found-engine.ts";
+import { isolationOf, seesLateMounts } from "./isolation.ts";
 import { LateMounts } from "./late-mounts.ts";
+import { inPodman } from "./podman.ts";
 import { Preparation } from "./provision/preparation.ts";
 import type { Volumes } from "./provision/volumes.ts";
 import { copyRuntime, removeOldRuntimes } from "./runtime-copy.ts";
+import { Users } from "./users.ts";
 
 export class DockerEngine implements Engine {
+  readonly name = "container";
+  readonly capabilities: readonly Capability[];
+  readonly isolation: Isolation;
   readonly #config: Config;
   readonly #hostId: string;
   readonly #containers: Containers;
   readonly #preparation: Preparation;
   readonly #lateMounts: LateMounts;
+  readonly #bindFolders: BindFolders;
+  readonly #users: Users;
   readonly #log: Log;
 
-  private constructor(config: Config, hostId: string, lateMounts: LateMounts, log: Log) {
+  private constructor(
+    config: Config,
+    hostId: string,
+    found: FoundEngine,
+    bindFolders: BindFolders,
+    lateMounts: LateMounts,
+    log: Log,
+  ) {
+    this.#bindFolders = bindFolders;
     this.#config = config;
     this.#hostId = hostId;
-    this.#containers = new Containers(config, hostId, log);
-    this.#preparation = new Preparation(config, this.#containers, log);
+    const { capabilities } = ENGINES.container;
+    this.capabilities = found.podman ? inPodman(capabilities) : capabilities;
+    this.isolation = isolationOf(config.runtime);
+    this.#users = new Users(config);
+    // It writes containers' /etc/passwd itself.
+    if (found.podman) this.#users.shareOne();
+    this.#containers = new Containers(config, hostId, found, this.#users, log);
+    this.#preparation = new Preparation(config, this.#containers, this.#users, log);
     this.#lateMounts = lateMounts;
     this.#log = log;
   }
 
-  static async open(given: Config, hostId: string, log: Log): Promise<DockerEngine> {
-    const config = { ...given, runtimeDir: await copyRuntime(given, log) };
-    return new DockerEngine(config, hostId, await LateMounts.probe(config, log), log);
+  static async open(
+    given: Config,
+    hostId: string,
+    bindFolders: BindFolders,
+    log: Log,
+  ): Promise<DockerEngine> {
+    const docker = new Docker();
+    const refusal = engineElsewhere() ?? (await whenDockerAnswers(() => engineRefusal(docker), log));
+    if (refusal) throw new ConfigError(refusal);
+    const found = await whenDockerAnswers(() => findEngine(docker), log);
+    const { own } = found;
+    if (own) {
+      const paths = new EnginePaths(own);
+      // Better said now than by every session.
+      const lacking = paths.lacking(given.home);
+      if (lacking) throw new ConfigError(`SANDBAR_HOME: ${lacking}`);
+      const home = paths.ofEngine(given.home);
+      log.info({ container: own.id, home }, "runs in a container beside those that it makes");
+      bindFolders.leavePlain();
+    }
+    const config = { ...given, runtimeDir: await copyRuntime(given, log), mountsAreSeen: own === null };
+    const lateMounts = await LateMounts.probe(config, log);
+    if (!seesLateMounts(isolationOf(config.runtime)))
+      lateMounts.giveUp(`${config.runtime} does not show them to a container that runs`);
+    return new DockerEngine(config, hostId, found, bindFolders, lateMounts, log);
   }
 
   get lateMounts(): boolean {
@@ -47,7 +97,8 @@ export class DockerEngine implements Engine {
   }
 
   async start(): Promise<void> {
-    await this.#untilDockerAnswers();
+    await whenDockerAnswers(() => this.#containers.list(), this.#log);
+    await this.#check();
     await this.#preparation.start();
     await this.#containers.egress
       .restore()
@@ -58,12 +109,16 @@ export class DockerEngine implements Engine {
   }
 
   async clearAway(): Promise<void> {
-    await removeEgress(this.#containers.docker, this.#hostId).catch((error) =>
-      this.#log.warn({ err: error }, "the egress network stays"),
-    );
+    await this.#containers.egress
+      .remove()
+      .catch((error) => this.#log.warn({ err: error }, "the egress network stays"));
     await this.volumes
       .unmountAll()
       .catch((error) => this.#log.warn({ err: error }, "a volume stays mounted"));
+  }
+
+  trimCaches(): Promise<void> {
+    return this.#preparation.trimCaches();
   }
 
   /** Those whose images are there. */
@@ -89,6 +144,8 @@ export class DockerEngine implements Engine {
       containers: this.#containers,
       preparation: this.#preparation,
       lateMounts: this.#lateMounts,
+      bindFolders: this.#bindFolders,
+      users: this.#users,
     });
   }
 
@@ -109,15 +166,28 @@ export class DockerEngine implements Engine {
     void followDockerEvents({ docker, hostId: this.#hostId, signal, log: this.#log, listener });
   }
 
-  async #untilDockerAnswers(): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await this.#containers.list();
-        return;
-      } catch (error) {
-        this.#log.warn({ err: error }, "waiting for Docker");
-        await sleep(backoffMs(attempt));
-      }
+  async #check(): Promise<void> {
+    const { warnings, remapped, runtimes } = await checkEngine(this.#containers.docker);
+    const { runtime } = this.#config;
+    if (runtime !== undefined && !runtimes.includes(runtime))
+      throw new ConfigError(
+        `SANDBAR_OCI_RUNTIME: Docker here has no runtime ${runtime}, only ${runtimes.join(", ")}`,
+      );
+    for (const warning of warnings) this.#log.warn(warning);
+    if (remapped) {
+      this.#log.warn("Docker maps users itself: all sandboxes of this host are one of them");
+      this.#users.shareOne();
+    }
+  }
+}
+
+async function whenDockerAnswers<T>(ask: () => Promise<T>, log: Log): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await ask();
+    } catch (error) {
+      log.warn({ err: error }, "waiting for Docker");
+      await sleep(backoffMs(attempt));
     }
   }
 }

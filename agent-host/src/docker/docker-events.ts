@@ -7,7 +7,7 @@ import type { DeathListener } from "../engine/engine.ts";
 import type { Log } from "../host/log.ts";
 import { backoffMs } from "../io/backoff.ts";
 import { LineReader } from "../io/line-reader.ts";
-import { LABEL } from "./container-options.ts";
+import { LABEL } from "./labels.ts";
 
 const DieSchema = z.object({
   Actor: z.object({ ID: z.string(), Attributes: z.record(z.string(), z.string()) }),

@@ -19,6 +19,20 @@ describe("egress rules", () => {
     expect(rules).toContain(`-A ${names.inputChain} -j REJECT\n`);
   });
 
+  it("have a rule for everything that is not the public internet, as datasets have", () => {
+    const rules = egressRules(names, { resolvers: [], allow: ["168.63.129.16/32"] });
+    for (const range of [
+      "168.63.129.16/32",
+      "192.0.0.0/24",
+      "100.64.0.0/10",
+      "203.0.113.0/24",
+      "224.0.0.0/3",
+    ])
+      expect(rules).toContain(`-d ${range} -j REJECT\n`);
+    const metadata = rules.indexOf("-d 168.63.129.16/32 -j REJECT");
+    expect(metadata).toBeLessThan(rules.indexOf("-d 168.63.129.16/32 -j RETURN"));
+  });
+
   it("find name servers that are not on loopback", () => {
     expect(resolversOf("# x\nnameserver 127.0.0.53\nnameserver 10.0.0.2\nnameserver fd00::1\n")).toEqual([
       "10.0.0.2",

@@ -1,18 +1,5 @@
 /** @module What sessions with network may reach, as packet filter rules. Decided here, without I/O. */
-
-/** Addresses that mean the host, its neighbours or its cloud's metadata service, never the internet. */
-const LINK_LOCAL = "169.254.0.0/16";
-const PRIVATE = [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "172.16.0.0/12",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "224.0.0.0/4",
-  "240.0.0.0/4",
-];
+import { METADATA_V4, SPECIAL_V4 } from "@sandbar/shared";
 
 export interface EgressNames {
   readonly network: string;
@@ -52,9 +39,10 @@ export function egressRules(
     `-A ${inputChain} -j REJECT`,
     `-A ${forwardChain} -m conntrack --ctstate RELATED,ESTABLISHED -j RETURN`,
     ...dns(forwardChain),
-    `-A ${forwardChain} -d ${LINK_LOCAL} -j REJECT`,
+    // No setting opens these.
+    ...METADATA_V4.map((range) => `-A ${forwardChain} -d ${range} -j REJECT`),
     ...allow.map((range) => `-A ${forwardChain} -d ${range} -j RETURN`),
-    ...PRIVATE.map((range) => `-A ${forwardChain} -d ${range} -j REJECT`),
+    ...SPECIAL_V4.map((range) => `-A ${forwardChain} -d ${range} -j REJECT`),
     "COMMIT",
   ];
   return `${lines.join("\n")}\n`;

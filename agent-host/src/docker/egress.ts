@@ -4,18 +4,14 @@
  *
  * @module
  */
-import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import { SandbarError } from "@sandbar/shared";
 import type Docker from "dockerode";
 import type { Log } from "../host/log.ts";
-import { type EgressNames, egressJumps, egressNames, egressRules, resolversOf } from "./egress-rules.ts";
+import { type EgressNames, egressNames, egressRules, resolversOf } from "./egress-rules.ts";
+import { filterScript, unfilterScript } from "./egress-script.ts";
+import type { RunScript } from "./packet-filter.ts";
 
-const run = promisify(execFile);
 export const NETWORK_LABEL = "sandbar.network";
-/** Seconds to wait for another program that changes the rules. */
-const WAIT = ["-w", "5"];
 
 export interface EgressSettings {
   readonly allow: readonly string[];
@@ -28,14 +24,16 @@ export class Egress {
   readonly #hostId: string;
   readonly #names: EgressNames;
   readonly #settings: EgressSettings;
+  readonly #run: RunScript;
   readonly #log: Log;
   #ensuring: Promise<void> | null = null;
 
-  constructor(docker: Docker, hostId: string, settings: EgressSettings, log: Log) {
+  constructor(docker: Docker, hostId: string, settings: EgressSettings, run: RunScript, log: Log) {
     this.#docker = docker;
     this.#hostId = hostId;
     this.#names = egressNames(hostId);
     this.#settings = settings;
+    this.#run = run;
     this.#log = log;
   }
 
@@ -58,7 +56,7 @@ export class Egress {
     try {
       await this.#filter();
     } catch (error) {
-      const reason = reasonOf(error);
+      const reason = (error as Error).message;
       if (!this.#settings.unfiltered)
         throw new SandbarError(
           "EGRESS_UNAVAILABLE",
@@ -99,44 +97,21 @@ export class Egress {
   }
 
   async #filter(): Promise<void> {
-    const resolvers = resolversOf(await readFile("/etc/resolv.conf", "utf8").catch(() => ""));
-    await run("iptables", [...WAIT, "-S", "DOCKER-USER"]);
-    await restore(egressRules(this.#names, { resolvers, allow: this.#settings.allow }));
-    for (const [chain, ...rule] of egressJumps(this.#names))
-      await run("iptables", [...WAIT, "-C", chain!, ...rule]).catch(() =>
-        run("iptables", [...WAIT, "-I", chain!, "1", ...rule]),
-      );
-    // The network has no IPv6, but the bridge itself has a link-local address.
-    const v6 = ["INPUT", "-i", this.#names.bridge, "-j", "DROP"];
-    await run("ip6tables", [...WAIT, "-C", ...v6])
-      .catch(() => run("ip6tables", [...WAIT, "-I", ...v6]))
-      .catch((error) => this.#log.debug({ err: error }, "no IPv6 filter"));
+    const resolvers = resolversOf(await this.#run("cat /etc/resolv.conf || true"));
+    const rules = egressRules(this.#names, { resolvers, allow: this.#settings.allow });
+    await this.#run(filterScript(this.#names, rules));
+  }
+
+  /** Nothing may be connected any more. */
+  remove(): Promise<void> {
+    return removeEgress(this.#docker, this.#hostId, this.#run);
   }
 }
 
-/** Removes a host's network and rules; nothing may be connected any more. */
-export async function removeEgress(docker: Docker, hostId: string): Promise<void> {
+/** Removes a host's network and rules. */
+export async function removeEgress(docker: Docker, hostId: string, run: RunScript): Promise<void> {
   const filters = { label: [`${NETWORK_LABEL}=${hostId}`] };
-  for (const { Id } of await docker.listNetworks({ filters })) await docker.getNetwork(Id).remove();
-  const names = egressNames(hostId);
-  const quietly = (program: string, ...args: string[]) => run(program, [...WAIT, ...args]).catch(() => {});
-  for (const jump of egressJumps(names)) await quietly("iptables", "-D", ...jump);
-  for (const chain of [names.inputChain, names.forwardChain]) {
-    await quietly("iptables", "-F", chain);
-    await quietly("iptables", "-X", chain);
-  }
-  await quietly("ip6tables", "-D", "INPUT", "-i", names.bridge, "-j", "DROP");
-}
-
-async function restore(rules: string): Promise<void> {
-  const restoring = run("iptables-restore", [...WAIT, "--noflush"]);
-  restoring.child.stdin!.on("error", () => {});
-  restoring.child.stdin!.end(rules);
-  await restoring;
-}
-
-function reasonOf(error: unknown): string {
-  const { code, stderr, message } = error as { code?: string; stderr?: string; message: string };
-  if (code === "ENOENT") return "iptables is not installed";
-  return (stderr?.trim() || message).split("\n")[0]!.slice(0, 300);
+  const networks = await docker.listNetworks({ filters });
+  for (const { Id } of networks) await docker.getNetwork(Id).remove();
+  await run(unfilterScript(egressNames(hostId))).catch(() => {});
 }

@@ -27,6 +27,8 @@ export async function fingerprint(
     config.imagesDir,
     config.caBundle,
     config.openFiles,
+    config.users,
+    config.runtime,
     config.kernelPreload,
     await newestChange(config.imagesDir),
   ];

@@ -1,12 +1,14 @@
 /** @module What a host has left on its machine when its daemon is gone: containers, its network, mounts. */
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type Docker from "dockerode";
 import { unescaped } from "../box/mounts.ts";
-import { LABEL } from "./container-options.ts";
 import { removeEgress } from "./egress.ts";
+import { LABEL } from "./labels.ts";
+import { findOwnContainer } from "./own-container.ts";
+import { packetFilter } from "./packet-filter.ts";
 
 const run = promisify(execFile);
 const LOOKS = 300;
@@ -26,11 +28,13 @@ export async function removeContainersAndNetwork(docker: Docker, hostId: string)
     if (failed && look >= LOOKS) throw failed.reason;
     if (failed) await sleep(PAUSE_MS);
   }
-  await removeEgress(docker, hostId);
+  await removeEgress(docker, hostId, packetFilter(docker, hostId, await findOwnContainer(docker)));
   return removed.size;
 }
 
 export function mountsBelow(folder: string): string[] {
+  // Only Linux has it, and only there does the daemon mount anything.
+  if (!existsSync("/proc/mounts")) return [];
   return readFileSync("/proc/mounts", "utf8")
     .split("\n")
     .map((line) => unescaped(line.split(" ")[1] ?? ""))

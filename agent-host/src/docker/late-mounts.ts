@@ -8,6 +8,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import path from "node:path";
 import type { SessionSpec } from "@sandbar/shared";
+import type { BindFolders } from "../box/bind-folders.ts";
 import { boxesFolder, filesFolder, removeBoxFolder } from "../box/box-folders.ts";
 import { makeShared, mountInOrder, mountsFrom, mountTmpfs, readOnlySteps } from "../box/mounts.ts";
 import type { Config } from "../host/config.ts";
@@ -30,9 +31,10 @@ export class LateMounts {
     this.#log = log;
   }
 
-  static async probe({ home }: Config, log: Log): Promise<LateMounts> {
+  static async probe({ home, mountsAreSeen }: Config, log: Log): Promise<LateMounts> {
     const mounts = new LateMounts(true, log);
     try {
+      if (!mountsAreSeen) throw new Error("the daemon runs in a container: Docker does not see its mounts");
       // Among the boxes, where the sweep removes whatever a crash leaves of it.
       await tryOut(path.join(boxesFolder(home), "probe"));
     } catch (error) {
@@ -80,14 +82,14 @@ interface Arrival {
 
 /** What the session has and a box of the pool was not made with, or null; `files` is the box's tmpfs. */
 export async function mountLate(
-  config: Config,
-  session: string,
+  { config, bindFolders }: { config: Config; bindFolders: BindFolders },
+  { session, user }: { session: string; user: number },
   spec: SessionSpec,
   files: string,
 ): Promise<Mounted | null> {
   const arrivals: Arrival[] = [];
   if (spec.storage === "BIND") {
-    const folder = await bindFolder(config.sessionsRoot, session);
+    const folder = await bindFolder(bindFolders, session, user);
     arrivals.push({ folder, place: "session", readOnly: false });
   }
   if (spec.dataset_access === "LOCAL_RO")

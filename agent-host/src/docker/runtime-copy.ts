@@ -1,5 +1,5 @@
 /**
- * The guest and the kernels in a folder that never changes. An upgrade replaces their sources while containers run; a
+ * The guest, the kernels and the installers in a folder that never changes. An upgrade replaces their sources while containers run; a
  * guest that is loaded already must find the kernels that it can speak with.
  *
  * @module
@@ -10,7 +10,8 @@ import path from "node:path";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 
-const FOLDERS = ["guest", "kernels"];
+const FOLDERS = ["guest", "kernels", "installers"];
+const SECCOMP = "seccomp.json";
 const UNFINISHED = ".part";
 
 const copies = (home: string) => path.join(home, "runtime");
@@ -25,6 +26,7 @@ export async function copyRuntime({ home, imagesDir }: Config, log: Log): Promis
     await mkdir(part, { recursive: true });
     for (const folder of FOLDERS)
       await cp(path.join(imagesDir, folder), path.join(part, folder), { recursive: true });
+    await cp(path.join(imagesDir, SECCOMP), path.join(part, SECCOMP)).catch(() => {});
     await rename(part, copy);
     return copy;
   } catch (error) {

@@ -8,7 +8,10 @@ import type { SessionSpec } from "@sandbar/shared";
 import type { GuestChannel, GuestChannelOptions } from "../guest/guest-channel.ts";
 import type { Log } from "../host/log.ts";
 
-export type BoxListener = Pick<GuestChannelOptions, "onHello" | "onMessage" | "onDown" | "onViolations">;
+export type BoxListener = Pick<
+  GuestChannelOptions,
+  "onHello" | "onMessage" | "onDown" | "onProxied" | "onViolations"
+>;
 
 export interface BoxOptions {
   readonly id: string;

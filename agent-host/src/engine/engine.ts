@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Language, SessionSpec } from "@sandbar/shared";
+import type { Capability, EngineName, Isolation, Language, SessionSpec } from "@sandbar/shared";
 import type { Box, BoxOptions } from "./box.ts";
 
 /** A sandbox of this host that the engine knows of, whoever started it. */
@@ -33,6 +33,11 @@ export interface HostVolumes {
 }
 
 export interface Engine {
+  readonly name: EngineName;
+  /** What its sessions can do on this host. */
+  readonly capabilities: readonly Capability[];
+  /** What stands between its sessions and this host, where there is a choice. */
+  readonly isolation?: Isolation;
   /** Whether a session's own folder and datasets can be given to a box that runs. */
   readonly lateMounts: boolean;
   /** Null where sessions can have none. */
@@ -42,6 +47,9 @@ export interface Engine {
   start(): Promise<void>;
   /** Nothing of this host runs any more: takes away what all boxes shared. */
   clearAway(): Promise<void>;
+
+  /** Away with whatever is only kept to be quicker, and nobody uses now: the disk is nearly full. */
+  trimCaches(): Promise<void>;
 
   /** Those whose sessions could be made right now. */
   runtimes(): Promise<Language[]>;

@@ -10,6 +10,7 @@ import {
   type FileChange,
   FileChangeSchema,
   type FileEntry,
+  type GuestAnswer,
   type GuestEntry,
   type HostParams,
   type MethodsOf,
@@ -29,7 +30,7 @@ import {
 import type { Log } from "../host/log.ts";
 import { isoTime } from "../io/iso-time.ts";
 import { LineReader } from "../io/line-reader.ts";
-import { openHostPath } from "./host-paths.ts";
+import { narrowed, openHostPath } from "./host-paths.ts";
 
 /** Only a write shows that a reader has gone, and the kernel has few watches to give. */
 const KEEP_ALIVE_MS = 5_000;
@@ -56,8 +57,10 @@ export class FileCalls {
     "files.move": async (session, params) => entry(await session.call("fs.move", params)),
     "files.remove": (session, params) => session.call("fs.remove", params, Number.POSITIVE_INFINITY),
     "files.read": (session, params) => this.#read(session, params),
-    "files.write": async (session, { grant, ...params }) =>
-      writeToGuest(session, params, await this.#http.pull(grant)),
+    "files.write": async (session, { grant, if_match, ...params }) => {
+      const expected = if_match === undefined ? {} : { if_match: expectedBy(if_match) };
+      return written(await writeToGuest(session, { ...params, ...expected }, await this.#http.pull(grant)));
+    },
     "files.untar": async (session, { grant, ...params }) =>
       untarToGuest(session, params, await this.#http.pull(grant)),
     "files.watch": (session, params) => this.#watch(session, params),
@@ -88,11 +91,11 @@ export class FileCalls {
 
   async #import(
     session: GuestFiles,
-    { source, ...params }: HostParams<"files.import">,
+    { source, below, ...params }: HostParams<"files.import">,
   ): Promise<WrittenFile> {
-    const opened = await openHostPath(this.#importDirs, source);
+    const opened = await openHostPath(below ? narrowed(this.#importDirs, below) : this.#importDirs, source);
     if (opened.type === "directory") return untarToGuest(session, params, opened.stream);
-    return writeToGuest(session, { ...params, size: opened.size }, opened.stream);
+    return written(await writeToGuest(session, { ...params, size: opened.size }, opened.stream));
   }
 
   async #watch(session: GuestFiles, { grant, ...params }: HostParams<"files.watch">): Promise<void> {
@@ -149,6 +152,18 @@ class ChangeEvents extends Transform {
 
 function entry({ mtime_ns, ...rest }: GuestEntry): FileEntry {
   return { ...rest, mtime: isoTime(mtime_ns), etag: etagOf(mtime_ns, rest.size) };
+}
+
+function written({ mtime_ns, ...rest }: GuestAnswer<"fs.write">): WrittenFile {
+  return mtime_ns === undefined ? rest : { ...rest, etag: etagOf(mtime_ns, rest.size) };
+}
+
+/** What `etagOf` has made; no file has what it has not. */
+function expectedBy(etag: string): [mtime_ns: string, size: number] | true {
+  if (etag === "*") return true;
+  const [, sign, time, size] = /^(-?)([0-9a-f]{1,26})-([0-9a-f]{1,14})$/.exec(etag) ?? [];
+  if (time === undefined || size === undefined) return ["", -1];
+  return [`${sign}${BigInt(`0x${time}`)}`, Number.parseInt(size, 16)];
 }
 
 function etagOf(nanoseconds: string, size: number): string {

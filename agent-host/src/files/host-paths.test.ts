@@ -1,7 +1,7 @@
 import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { belowAllowed } from "./host-paths.ts";
+import { belowAllowed, narrowed } from "./host-paths.ts";
 
 describe("host paths that may be imported", () => {
   it("lie below an allowed folder, whatever is asked for", () => {
@@ -20,6 +20,13 @@ describe("host paths that may be imported", () => {
         expect(path.join(found.root, ...found.parts)).toBe(path.resolve(given));
       }),
     );
+  });
+
+  it("are narrowed to a tenant's folders, and never widened by them", () => {
+    expect(narrowed(["/srv/data"], ["/srv/data/acme"])).toEqual(["/srv/data/acme"]);
+    expect(narrowed(["/srv/data", "/opt"], ["/srv"])).toEqual(["/srv/data"]);
+    expect(narrowed(["/srv/data"], ["/srv/data"])).toEqual(["/srv/data"]);
+    expect(narrowed(["/srv/data"], ["/srv/data2", "/etc"])).toEqual([]);
   });
 
   it("are judged by whole components", () => {

@@ -29,6 +29,16 @@ export function belowAllowed(
   return root ? { root, parts: clean.slice(root.length).split("/").filter(Boolean) } : null;
 }
 
+/** Of the allowed folders, what lies below those that the session's tenant has; folders in both, the narrower one. */
+export function narrowed(allowed: readonly string[], below: readonly string[]): string[] {
+  const holds = (outer: string, inner: string) =>
+    inner === outer || inner.startsWith(outer === "/" ? "/" : `${outer}/`);
+  return allowed.flatMap((root) => [
+    ...(below.some((folder) => holds(folder, root)) ? [root] : []),
+    ...below.filter((folder) => folder !== root && holds(root, folder)),
+  ]);
+}
+
 export type HostSource =
   | { readonly type: "file"; readonly stream: Readable; readonly size: number }
   /** As tar. */
@@ -36,7 +46,11 @@ export type HostSource =
 
 export async function openHostPath(allowed: readonly string[], source: string): Promise<HostSource> {
   const found = belowAllowed(allowed, source);
-  if (!found) throw new SandbarError("SOURCE_NOT_ALLOWED", "the host path is not below SANDBAR_IMPORT_DIRS");
+  if (!found)
+    throw new SandbarError(
+      "SOURCE_NOT_ALLOWED",
+      "the host path is not below SANDBAR_IMPORT_DIRS, or not below what this tenant may import",
+    );
   let entry: FileHandle | null = null;
   try {
     // The allowed folder itself is the operator's word, links and all.

@@ -26,6 +26,7 @@ async function open(tokenGiven: boolean): Promise<void> {
     onHello: () => hellos++,
     onMessage: (message) => heard.push(message),
     onDown: () => {},
+    onProxied: (socket) => socket.end("proxied\n"),
     onViolations: (reason) => violations.push(reason),
   });
   await channel.listen();
@@ -112,6 +113,16 @@ describe("the guest's socket", () => {
     await dial({ ...HELLO, token: "the-token" });
     expect(await closed(guest)).toBe(true);
     expect(hellos).toBe(2);
+  });
+
+  it("hands over what goes out, and nothing of those without the secret", async () => {
+    await open(true);
+    const proxied = await Promise.all(
+      Array.from({ length: 40 }, () => dial({ type: "proxy", token: "the-token" })),
+    );
+    for (const socket of proxied) expect(String((await once(socket, "data"))[0])).toBe("proxied\n");
+    expect(await closed(await dial({ type: "proxy", token: "a-guess" }))).toBe(true);
+    expect(hellos).toBe(0);
   });
 
   it("hears a guest that speaks in the middle of a crowd", async () => {

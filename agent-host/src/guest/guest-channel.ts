@@ -14,7 +14,9 @@ import {
   GUEST_PROTOCOL_VERSION,
   type GuestMessage,
   GuestMessageSchema,
+  GuestProxySchema,
   GuestTransferSchema,
+  PROXIED_LIMIT,
   readJson,
 } from "@sandbar/shared";
 import type { Log } from "../host/log.ts";
@@ -25,7 +27,7 @@ const HELLO_MS = 2000;
 /** Of those who have not shown the secret yet: any code in the sandbox may dial. A new one takes the place of the oldest. */
 const UNPROVEN_LIMIT = 8;
 const FIRST_LINE_BYTES = 64 * 1024;
-const MAX_CONNECTIONS = 128;
+const MAX_CONNECTIONS = 128 + PROXIED_LIMIT;
 const TUNNEL_LIMIT = 64;
 const ARTIFACT_LIMIT = 16;
 const SOON_MS = 5;
@@ -44,6 +46,8 @@ export interface GuestChannelOptions {
   onHello(hello: GuestHello): void;
   onMessage(message: GuestMessage): void;
   onDown(): void;
+  /** A connection of code in the sandbox on its way out; paused. */
+  onProxied(socket: net.Socket): void;
   /** It cannot be spoken with. */
   onViolations(reason: string): void;
 }
@@ -157,8 +161,9 @@ export class GuestChannel {
       clearTimeout(deadline);
       socket.off("data", onData).pause();
       this.#unproven.delete(socket);
+      // Before anybody listens to it.
+      if (end < chunk.length) socket.unshift(chunk.subarray(end));
       if (!this.#open(socket, line)) socket.destroy();
-      else if (end < chunk.length) socket.unshift(chunk.subarray(end));
       if (this.#current === socket && !this.#paused) socket.resume();
     };
     socket.on("data", onData);
@@ -174,6 +179,11 @@ export class GuestChannel {
           this.tunnels.attach(transfer.transfer, socket) ||
           this.artifacts.attach(transfer.transfer, socket))
       );
+    const proxied = GuestProxySchema.safeParse(readJson(line)).data;
+    if (proxied) {
+      if (this.#hasToken(proxied.token)) this.#options.onProxied(socket);
+      return this.#hasToken(proxied.token);
+    }
     const message = GuestMessageSchema.safeParse(readJson(line)).data;
     if (message?.type !== "hello" || !this.#mayEnter(message)) return false;
     this.#enter(socket, message);

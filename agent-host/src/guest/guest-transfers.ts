@@ -10,7 +10,13 @@ import type { Socket } from "node:net";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type GuestCall, type GuestRead, SandbarError, type WrittenFile } from "@sandbar/shared";
+import {
+  type GuestAnswer,
+  type GuestCall,
+  type GuestRead,
+  SandbarError,
+  type WrittenFile,
+} from "@sandbar/shared";
 import { pump } from "../io/raw-body.ts";
 import { dialled, endStalled, type TransferSockets } from "./transfer-sockets.ts";
 
@@ -42,7 +48,13 @@ export type ReadParams = GuestPath & {
   artifact?: boolean;
 };
 
-export type WriteParams = GuestPath & { size?: number; mkdirs?: boolean; mode?: number };
+export type WriteParams = GuestPath & {
+  size?: number;
+  mkdirs?: boolean;
+  mode?: number;
+  /** Time and size that the file must have when it is replaced; true for any file. */
+  if_match?: readonly [mtime_ns: string, size: number] | true;
+};
 
 /** A regular file. The stream fails if fewer bytes come than `info.length` says; destroying it frees the guest. */
 export async function readFromGuest(
@@ -78,8 +90,11 @@ export function openInGuest(
   });
 }
 
-/** A folder as tar; its length is known only at the end. */
-export function tarFromGuest(guest: GuestFiles, params: GuestPath & { follow?: boolean }): Promise<Readable> {
+/** A folder as tar; its length is known only at the end. With `own`, only one that could be unpacked again where it was. */
+export function tarFromGuest(
+  guest: GuestFiles,
+  params: GuestPath & { follow?: boolean; own?: boolean },
+): Promise<Readable> {
   return guest.transfers.expecting(async ({ id, socket }) => {
     const answer = guest.call("fs.tar", { ...params, transfer: id }, Number.POSITIVE_INFINITY);
     const stream = outOf(await dialled(socket, answer), async (count) => (await answer).size === count);
@@ -106,27 +121,28 @@ export function writeToGuest(
   params: WriteParams,
   source: Readable,
   stallMs = STALL_MS,
-): Promise<WrittenFile> {
+): Promise<GuestAnswer<"fs.write">> {
   return into(guest, "fs.write", params, source, stallMs);
 }
 
 /** A tar archive, unpacked below a folder; complete or not at all. */
 export function untarToGuest(
   guest: GuestFiles,
-  params: GuestPath & { size?: number; gzip?: boolean },
+  params: GuestPath & { size?: number; gzip?: boolean; own?: boolean },
   source: Readable,
 ): Promise<WrittenFile> {
   return into(guest, "fs.untar", params, source);
 }
 
-async function into(
+/** What the guest reads to its end before it answers. */
+export async function into<M extends "fs.write" | "fs.untar" | "state.load">(
   guest: GuestFiles,
-  method: "fs.write" | "fs.untar",
+  method: M,
   params: Record<string, unknown>,
   source: Readable,
   stallMs = STALL_MS,
-): Promise<WrittenFile> {
-  let answer: Promise<WrittenFile> | null = null;
+): Promise<GuestAnswer<M>> {
+  let answer: Promise<GuestAnswer<M>> | null = null;
   try {
     return await guest.transfers.expecting(async ({ id, socket: dialling }) => {
       answer = guest.call(method, { ...params, transfer: id }, Number.POSITIVE_INFINITY);
@@ -157,7 +173,7 @@ function reasonOf(answer: Promise<unknown>, error: unknown): Promise<unknown> {
 }
 
 /** The guest's bytes, never more than `most`: the rest would be read as the next request. At their end `complete` says whether that was all. */
-function outOf(
+export function outOf(
   socket: Socket,
   complete: (count: number) => Promise<boolean>,
   most = Number.POSITIVE_INFINITY,

@@ -5,7 +5,7 @@ import { type ErrorCode, SandbarError } from "@sandbar/shared";
 
 const LIMIT = 32;
 /** A guest works on a few transfers at a time; the others wait this long for their turn. */
-const WAIT_MS = 60_000;
+export const TURN_MS = 60_000;
 
 interface Expected {
   resolve(socket: Socket): void;
@@ -48,7 +48,8 @@ export class TransferSockets {
     return this.#expected.size + this.#open.size;
   }
 
-  expect(): ExpectedSocket {
+  /** For so long: a guest that has to wait for something first may take longer to dial. */
+  expect(waitMs = TURN_MS): ExpectedSocket {
     if (this.size >= this.#limit)
       throw new SandbarError("RATE_LIMITED", `a session has ${this.#limit} transfers at once`);
     const id = randomBytes(16).toString("hex");
@@ -58,14 +59,14 @@ export class TransferSockets {
     const timer = setTimeout(() => {
       this.#expected.delete(id);
       reject(new SandbarError("HOST_TIMEOUT", "too many transfers run in this session"));
-    }, WAIT_MS);
+    }, waitMs);
     this.#expected.set(id, { resolve, reject, timer });
     return { id, socket: promise, cancel: () => this.#take(id)?.reject(new Error("cancelled")) };
   }
 
   /** What has not come when `use` ends is not expected any more. */
-  async expecting<T>(use: (expected: ExpectedSocket) => Promise<T>): Promise<T> {
-    const expected = this.expect();
+  async expecting<T>(use: (expected: ExpectedSocket) => Promise<T>, waitMs?: number): Promise<T> {
+    const expected = this.expect(waitMs);
     try {
       return await use(expected);
     } finally {

@@ -1,5 +1,6 @@
 /** @module The operator's settings: environment variables, or a JSON file with the same names; the environment wins. */
 import { existsSync, readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,6 +19,8 @@ const folder = z.string().transform((value) => path.resolve(value));
 export const SettingsSchema = z.object({
   SANDBAR_URL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).optional(),
   SANDBAR_HOME: folder.default(path.resolve(".sandbar")),
+  /** What runs sessions; unset: Docker where it answers, else WebAssembly. */
+  SANDBAR_ENGINE: z.enum(["docker", "wasm"]).optional(),
   SANDBAR_MAX_SESSIONS: z.coerce.number().int().min(0).max(10_000).optional(),
   SANDBAR_DEFAULT_MEMORY_MB: megabytes.min(64).default(1024),
   SANDBAR_DEFAULT_CPUS: z.coerce.number().min(0.05).default(1),
@@ -32,6 +35,16 @@ export const SettingsSchema = z.object({
     .number()
     .min(0.1)
     .default(24 * 3600),
+  /** The OCI runtime of sandboxes, by Docker's name for it. */
+  SANDBAR_OCI_RUNTIME: z
+    .string()
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$/, "must be the name of a runtime of Docker")
+    .optional(),
+  /** Users of the machine that sandboxes are: each box another one; a single number for all. */
+  SANDBAR_USERS: z
+    .string()
+    .regex(/^\d{1,10}(-\d{1,10})?$/, "must be like 1000000-1999999")
+    .default("1000000-1999999"),
   /** What one process may have open. */
   SANDBAR_MAX_OPEN_FILES: z.coerce.number().int().min(256).max(1_048_576).default(16_384),
   /** Warm sessions kept ready for the Python image; 0 keeps none, of any kind. */
@@ -68,6 +81,8 @@ export const SettingsSchema = z.object({
   SANDBAR_DEPS_CACHE_MB: megabytes.default(5120),
   /** Comma-separated CRAN-like repositories instead of R's own; `file:///…` names a mirror on this machine. */
   SANDBAR_R_REPOS: z.string().default(""),
+  /** Where Pyodide's own distribution is, with its `pyodide-lock.json`: a URL or a folder. */
+  SANDBAR_PYODIDE_INDEX: z.string().default(""),
   /** Comma-separated addresses or ranges (`10.1.2.0/24`) that egress sessions may reach although they are private. */
   SANDBAR_EGRESS_ALLOW: z
     .string()
@@ -76,13 +91,28 @@ export const SettingsSchema = z.object({
       "must be like 10.1.2.0/24,10.9.9.9",
     )
     .default(""),
+  /** Comma-separated name servers (`10.0.0.53`, `[fd00::53]:5353`) for sessions with rules; default: this machine's resolver. */
+  SANDBAR_EGRESS_DNS: z
+    .string()
+    .default("")
+    .refine((text) => list(text).every(isNameServer), "must be like 10.0.0.53,[2001:db8::53]:5353"),
   /** 1 allows egress sessions where the packet filter cannot be installed: they can then reach this machine's own ports. */
   SANDBAR_EGRESS_UNFILTERED: z.enum(["0", "1", "false", "true"]).default("0"),
-  /** The size of a volume that asks for none, and the largest that can be asked for. */
+  /** The largest volume that can be asked for. */
   SANDBAR_MAX_VOLUME_MB: megabytes.default(10_240),
   /** Folders of this host, separated by colons, whose files and folders sessions may import. */
   SANDBAR_IMPORT_DIRS: z.string().default(""),
   SESSIONS_ROOT: folder.optional(),
+  /** What a BIND session's folder may hold. */
+  SANDBAR_BIND_MB: megabytes.default(10_240),
+  /** How long a BIND session's folder outlives it; 0: until somebody removes it. */
+  SANDBAR_BIND_TTL_S: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(30 * 24 * 3600),
+  /** With less disk than this left no session is made, and caches go; 0: never. */
+  SANDBAR_MIN_FREE_DISK_MB: z.coerce.number().int().min(0).default(1024),
   DATASETS_HOST_RO: folder.optional(),
   /** Of datasets that sessions have staged, for the next session of the same tenant. */
   SANDBAR_DATASET_CACHE_MB: z.coerce.number().int().min(0).default(4096),
@@ -135,12 +165,15 @@ export function readConfig(env: NodeJS.ProcessEnv, file: string | undefined = en
   return {
     url: s.SANDBAR_URL?.replace(/\/+$/, ""),
     home: s.SANDBAR_HOME,
+    engine: s.SANDBAR_ENGINE,
     maxSessions:
       s.SANDBAR_MAX_SESSIONS ?? Math.max(1, Math.floor((HOST_MEMORY_MB * 0.8) / defaults.memory_mb)),
     memoryMb: HOST_MEMORY_MB,
     cpus: availableParallelism(),
     defaults,
     maxima,
+    runtime: s.SANDBAR_OCI_RUNTIME,
+    users: users(s.SANDBAR_USERS),
     openFiles: s.SANDBAR_MAX_OPEN_FILES,
     kernelPreload: s.SANDBAR_KERNEL_PRELOAD === "on",
     pool: {
@@ -161,15 +194,22 @@ export function readConfig(env: NodeJS.ProcessEnv, file: string | undefined = en
     installTimeoutMs: s.SANDBAR_INSTALL_TIMEOUT_MS,
     depsCacheBytes: s.SANDBAR_DEPS_CACHE_MB * 1024 * 1024,
     rRepos: list(s.SANDBAR_R_REPOS),
+    pyodideIndex: s.SANDBAR_PYODIDE_INDEX,
     egress: {
       allow: list(s.SANDBAR_EGRESS_ALLOW),
+      dns: list(s.SANDBAR_EGRESS_DNS),
       unfiltered: s.SANDBAR_EGRESS_UNFILTERED === "1" || s.SANDBAR_EGRESS_UNFILTERED === "true",
     },
     maxVolumeMb: s.SANDBAR_MAX_VOLUME_MB,
     imagesDir: s.SANDBAR_IMAGES_DIR,
     /** Where sandboxes find guest and kernels: with a daemon, a copy. */
     runtimeDir: s.SANDBAR_IMAGES_DIR,
+    /** Not in a container of its own: what it mounts, the engine does not see there. */
+    mountsAreSeen: true,
     sessionsRoot: s.SESSIONS_ROOT ?? path.join(s.SANDBAR_HOME, "sessions"),
+    bindMb: s.SANDBAR_BIND_MB,
+    bindTtlMs: s.SANDBAR_BIND_TTL_S * 1000,
+    minFreeDiskMb: s.SANDBAR_MIN_FREE_DISK_MB,
     importDirs: s.SANDBAR_IMPORT_DIRS.split(":")
       .filter(Boolean)
       .map((dir) => path.resolve(dir)),
@@ -195,10 +235,23 @@ function poolSizes(given: string | undefined, usual: number): Partial<Record<Lan
   );
 }
 
+function users(given: string): { first: number; last: number } {
+  const [first, last = first] = given.split("-").map(Number) as [number, number?];
+  // The last two have meanings of their own, and root is nobody's.
+  if (first < 1 || last < first || last > 0xfffffffd)
+    throw new ConfigError(`SANDBAR_USERS: ${given} is not a range of users`);
+  return { first, last };
+}
+
 function caBundle(given: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   // Docker would make a folder of a file that is not there.
   if (given && !existsSync(given)) throw new ConfigError(`SANDBAR_CA_BUNDLE: ${given} does not exist`);
   return given ?? caBundleFile(env);
+}
+
+function isNameServer(text: string): boolean {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/.exec(text) ?? [];
+  return isIP(bracketed ?? plain ?? text) !== 0;
 }
 
 function list(text: string): string[] {

@@ -68,6 +68,16 @@ export interface ExecutionRow {
   outcome: Outcome | null;
 }
 
+/** Of a BIND session; it outlives the session's own row. */
+export interface FolderRow {
+  session: string;
+  box: string;
+  /** When nothing used it any more; null before. */
+  ended: number | null;
+  /** Somebody has asked for its removal. */
+  unwanted: boolean;
+}
+
 /** How long a write may wait for another to ride with, when losing it costs nothing but a repetition. */
 const LATER_MS = 50;
 
@@ -91,6 +101,9 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS pool (
     box TEXT PRIMARY KEY, key TEXT NOT NULL, container TEXT, token TEXT NOT NULL, fingerprint TEXT NOT NULL,
     warm INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS folders (
+    session TEXT PRIMARY KEY, box TEXT NOT NULL, ended INTEGER, unwanted INTEGER NOT NULL DEFAULT 0
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS context_commands (n INTEGER PRIMARY KEY, session TEXT NOT NULL, command TEXT NOT NULL);
 `;
@@ -184,6 +197,10 @@ export class Journal {
     );
   }
 
+  saveSpec({ id, spec }: SessionRow): void {
+    this.#run("UPDATE sessions SET spec = ? WHERE id = ?", JSON.stringify(spec), id);
+  }
+
   forgetSession(id: string): void {
     this.#run("DELETE FROM sessions WHERE id = ?", id);
     this.#run("DELETE FROM context_commands WHERE session = ?", id);
@@ -207,6 +224,31 @@ export class Journal {
 
   leavingBoxes(): string[] {
     return this.#all("SELECT box FROM leaving").map((row) => row.box as string);
+  }
+
+  addFolder(session: string, box: string): void {
+    this.#run("INSERT OR IGNORE INTO folders (session, box) VALUES (?, ?)", session, box);
+  }
+
+  folderEnded(session: string, at: number): void {
+    this.#run("UPDATE folders SET ended = ? WHERE session = ? AND ended IS NULL", at, session);
+  }
+
+  folderUnwanted(session: string): void {
+    this.#run("UPDATE folders SET unwanted = 1 WHERE session = ?", session);
+  }
+
+  forgetFolder(session: string): void {
+    this.#run("DELETE FROM folders WHERE session = ?", session);
+  }
+
+  folder(session: string): FolderRow | null {
+    const row = this.#get("SELECT * FROM folders WHERE session = ?", session);
+    return row ? folderOf(row) : null;
+  }
+
+  folders(): FolderRow[] {
+    return this.#all("SELECT * FROM folders").map(folderOf);
   }
 
   savePoolBox(row: PoolRow): void {
@@ -382,6 +424,10 @@ export class Journal {
   #all(sql: string, ...values: Value[]): Row[] {
     return this.#statement(sql).all(...values) as Row[];
   }
+}
+
+function folderOf(row: Row): FolderRow {
+  return { ...(row as unknown as FolderRow), unwanted: row.unwanted === 1 };
 }
 
 function renamed<T>({ container, ...row }: Row): T {

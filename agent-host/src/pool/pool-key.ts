@@ -3,12 +3,15 @@ import type { Language, SessionSpec } from "@sandbar/shared";
 import type { Config } from "../host/config.ts";
 
 /** What a claim always sets on the running box. */
-type SetAtClaim = "limits" | "env" | "idle_ttl_s" | "max_lifetime_s";
+type SetAtClaim = "limits" | "env" | "rules" | "idle_ttl_s" | "max_lifetime_s" | "max_timeout_s" | "restore";
 
 /** Null for a session that has to be made from nothing. `late`: whether the host can mount into a running box. */
 export function poolKey(config: Config, context: string, spec: SessionSpec, late: boolean): string | null {
-  const { limits: _l, env: _e, idle_ttl_s: _i, max_lifetime_s: _m, ...rest } = spec;
+  const { limits: _l, env: _e, rules: _r, restore: _o, ...others } = spec;
+  const { idle_ttl_s: _i, max_lifetime_s: _m, max_timeout_s: _t, ...rest } = others;
   const made: Omit<SessionSpec, SetAtClaim> = { ...rest };
+  // A session comes to a host because of the engine there, which made all boxes of its pool.
+  delete made.engine;
   if (!late && (made.storage === "BIND" || made.dataset_access === "LOCAL_RO")) return null;
   if (made.dataset_access === "LOCAL_RO" && !config.datasetsRoot) return null;
   if (made.volumes.length || Object.keys(made.dependencies).length) return null;
@@ -24,7 +27,8 @@ export function poolKey(config: Config, context: string, spec: SessionSpec, late
 
 /** What a box is made as that shall become such sessions. */
 export function boxSpec(config: Config, spec: SessionSpec): SessionSpec {
-  return { ...spec, storage: "TMPFS", dataset_access: "NONE", limits: config.defaults, env: {} };
+  const { rules: _r, restore: _o, ...rest } = spec;
+  return { ...rest, storage: "TMPFS", dataset_access: "NONE", limits: config.defaults, env: {} };
 }
 
 /** What a box is made as before anybody wants it. */

@@ -51,6 +51,8 @@ export class PooledBox {
         this.#hello = null;
         this.#lost("the guest went away");
       },
+      // Nobody's code runs in it yet.
+      onProxied: (socket) => socket.destroy(),
       onViolations: (reason) => this.#lost(reason),
     };
     this.box = engine.box({

@@ -44,6 +44,7 @@ export class ProcessCalls {
     "processes.output": (session, params) => session.call("ps.output", params, OUTPUT_ANSWER_MS),
     "terminal.open": (session, params) => openTerminal(session, this.#tunnels, params, this.#log),
     "tunnels.close": async (_session, { grant }) => this.#tunnels.close(grant),
+    "ports.list": (session, params) => session.call("ports.list", params),
     "ports.request": (session, request) =>
       requestPort(session, this.#tunnels, this.#http, request, this.#log),
   };

@@ -22,7 +22,7 @@ export interface HostCallsOptions {
   /** By its id, if this host has it. */
   readonly session: (id: string) => SessionAccess | undefined;
   readonly ofSession: CallHandlers<SessionMethod, [session: SessionAccess]>;
-  readonly ofHost: CallHandlers<MethodsOf<"host" | "metrics" | "volumes">, []>;
+  readonly ofHost: CallHandlers<MethodsOf<"host" | "metrics" | "volumes" | "folders">, []>;
   readonly send: (frame: HostFrame) => void;
 }
 

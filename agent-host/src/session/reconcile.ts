@@ -13,6 +13,7 @@ import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import { type ExecutionRow, hasEnded, type Journal } from "../journal/journal.ts";
 import type { Pool } from "../pool/pool.ts";
+import type { LeftFolders } from "./left-folders.ts";
 import type { Sessions } from "./sessions.ts";
 
 const SWEEP_MS = 60_000;
@@ -24,6 +25,7 @@ export interface Reconciled {
   readonly sessions: Sessions;
   readonly pool: Pool;
   readonly removals: Removals;
+  readonly leftFolders: LeftFolders;
   readonly log: Log;
 }
 
@@ -33,7 +35,12 @@ export async function adoptSessions({
   sessions,
   pool,
   removals,
+  leftFolders,
 }: Reconciled): Promise<void> {
+  // An earlier daemon may have kept no account of folders. What failed may never have had one.
+  for (const { id, box, spec, state } of journal.sessions())
+    if (spec.storage === "BIND" && state !== "failed") journal.addFolder(id, box);
+  await leftFolders.start();
   const found = await engine.list();
   removals.resume(found);
   const executions = Map.groupBy(journal.executions(), (row) => row.session);
@@ -65,7 +72,7 @@ function settleAll(sessions: Sessions, rows: ExecutionRow[]): void {
 }
 
 export async function sweep(parts: Reconciled): Promise<void> {
-  const { config, engine, sessions, pool, removals, journal, log } = parts;
+  const { config, engine, sessions, pool, removals, leftFolders, journal, log } = parts;
   const owned = (box: string) =>
     pool.owns(box) || removals.owns(box) || sessions.all().some((s) => !s.terminal && s.row.box === box);
   const boxes = new Set<string>();
@@ -86,6 +93,9 @@ export async function sweep(parts: Reconciled): Promise<void> {
     await removeBoxFolder(path.join(folder, name));
   }
   await sessions.checkAll();
+  await leftFolders.sweep(
+    ({ session, box }) => (sessions.get(session)?.terminal ?? true) && !removals.owns(box),
+  );
   journal.prune();
 }
 

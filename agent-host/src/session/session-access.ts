@@ -2,6 +2,8 @@
 import type { GuestAnswer, GuestMethod } from "@sandbar/shared";
 import type { IngestSession } from "../artifacts/artifact-ingest.ts";
 import type { DatasetSession } from "../datasets/datasets.ts";
+import { codeEnv } from "../egress/code-env.ts";
+import type { SessionNetwork } from "../egress/session-network.ts";
 import type { BoxUsage } from "../engine/box.ts";
 import type { TransferSockets } from "../guest/transfer-sockets.ts";
 import { hasEnded, type SessionRow } from "../journal/journal.ts";
@@ -11,11 +13,14 @@ import type { SessionGuest } from "./session-guest.ts";
 
 export class SessionAccess implements IngestSession, DatasetSession, ProcessGuest, MeteredSession {
   readonly row: SessionRow;
+  /** Its way out; null for a session without rules. */
+  readonly network: Pick<SessionNetwork, "state"> | null;
   readonly #guest: SessionGuest;
 
-  constructor(row: SessionRow, guest: SessionGuest) {
+  constructor(row: SessionRow, guest: SessionGuest, network: Pick<SessionNetwork, "state"> | null) {
     this.row = row;
     this.#guest = guest;
+    this.network = network;
   }
 
   get id(): string {
@@ -31,7 +36,7 @@ export class SessionAccess implements IngestSession, DatasetSession, ProcessGues
   }
 
   get env(): Record<string, string> {
-    return this.row.spec.env;
+    return codeEnv(this.row.spec);
   }
 
   get idleMs(): number {

@@ -105,6 +105,11 @@ export class SessionDiary {
     this.#write(() => this.#saveMetadata());
   }
 
+  /** When all is written that was to be written so far. */
+  async written(): Promise<void> {
+    await this.#writing;
+  }
+
   #keepKernelState(context: string, language: string): void {
     this.#write(async () => {
       const state = await this.#options.askState(context);

@@ -41,6 +41,8 @@ export interface SessionEndOptions {
   makeBox(): Box;
   /** Whatever runs in the box, and no more than that. */
   removeSandbox(): Promise<void>;
+  /** Its box is gone, or on its way out. */
+  onOver(): void;
   /** Whether the control plane can be told of anything now. */
   linked(): boolean;
 }
@@ -80,14 +82,15 @@ export class SessionEnd {
 
   /** It could not be started. */
   async fail(failure: Failure): Promise<void> {
-    const { executions, reports } = this.#options;
+    const { executions, reports, onOver } = this.#options;
     await this.#destroy();
     executions.end(failure.detail, false);
     reports.set({ state: "failed", failure });
+    onOver();
   }
 
   async #stop(reason: string): Promise<void> {
-    const { row, start, guest, executions, reports, log } = this.#options;
+    const { row, start, guest, executions, reports, onOver, log } = this.#options;
     if (row.state === "stopped") {
       reports.tell();
       return;
@@ -101,22 +104,24 @@ export class SessionEnd {
     await this.#saveArtifacts();
     clearInterval(leave);
     guest.send({ type: "shutdown" });
-    void this.#destroy();
+    const gone = this.#destroy();
     log.info({ reason, ms: Math.round(performance.now() - began) }, "session stopped");
     reports.set({ state: "stopped" });
+    void gone.then(onOver);
   }
 
   async #die(reason: string): Promise<void> {
-    const { guest, executions, reports, log } = this.#options;
+    const { guest, executions, reports, onOver, log } = this.#options;
     log.warn({ reason }, "the sandbox died");
     if (guest.hello) await new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS));
     executions.end(reason, false);
     const saved = await this.#saveLeftArtifacts();
     // More may have come while that took its time.
     executions.end(reason, false);
-    void this.#destroy();
+    const gone = this.#destroy();
     const told = saved ? `${reason}; ${saved}` : reason;
     reports.set({ state: "died", error: tableError("CONTAINER_DIED", told) });
+    void gone.then(onOver);
   }
 
   #leaveInTime(): NodeJS.Timeout {

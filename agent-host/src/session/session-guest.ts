@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Socket } from "node:net";
 import {
   type DaemonMessage,
   type GuestAnswer,
@@ -22,6 +23,7 @@ export interface SessionGuestListener {
   onHello(hello: GuestHello): void;
   onMessage(message: GuestMessage): void;
   onDown(): void;
+  onProxied(socket: Socket): void;
   /** It does not obey, or does not come back. */
   onLost(reason: string): void;
 }
@@ -101,6 +103,7 @@ export class SessionGuest {
         else this.#listener.onMessage(message);
       },
       onDown: () => this.#onDown(),
+      onProxied: (socket) => this.#listener.onProxied(socket),
       onViolations: (reason) => this.#listener.onLost(reason),
     };
   }

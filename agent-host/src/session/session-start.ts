@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { type Failure, failureOf, type GuestMessage, SandbarError } from "@sandbar/shared";
+import {
+  type ContextReport,
+  type Failure,
+  failureOf,
+  type GuestMessage,
+  SandbarError,
+} from "@sandbar/shared";
+import { codeEnv } from "../egress/code-env.ts";
 import type { Box } from "../engine/box.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GuestHello } from "../guest/guest-channel.ts";
@@ -11,9 +18,12 @@ import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import type { Journal, SessionRow } from "../journal/journal.ts";
 import type { PooledBox } from "../pool/pooled-box.ts";
+import type { SnapshotSession } from "../snapshots/snapshot-calls.ts";
+import type { SnapshotRestore } from "../snapshots/snapshot-restore.ts";
 import { checkLimits } from "./limit-check.ts";
 import type { SessionGuest } from "./session-guest.ts";
 import type { SessionReports } from "./session-reports.ts";
+import { SessionRestore } from "./session-restore.ts";
 
 const NAME_AFTER_MS = 1000;
 /** Longer than the guest gives its kernels. */
@@ -26,8 +36,12 @@ export interface SessionStartOptions {
   readonly engine: Pick<Engine, "imageOf" | "remove">;
   readonly guest: SessionGuest;
   readonly reports: SessionReports;
+  readonly snapshots: Pick<SnapshotRestore, "restore">;
+  readonly access: SnapshotSession;
   readonly log: Log;
   makeBox(): Box;
+  /** Of a session with rules: certificates that its code trusts. */
+  giveTrust(): Promise<void>;
   openContext(context: string, language: string): void;
   onReady(started: Started): void;
   onFailed(failure: Failure): Promise<void>;
@@ -38,6 +52,8 @@ export interface Started {
   readonly image: string;
   /** In a box of the pool, whose contexts nobody has heard of yet. */
   readonly claimed: boolean;
+  /** What became of the variables of a snapshot. */
+  readonly restored?: ContextReport[];
 }
 
 export class SessionStart {
@@ -46,13 +62,15 @@ export class SessionStart {
   /** Set while the box is on its way to its first ready kernel. */
   #ready: PromiseWithResolvers<GuestHello> | null = null;
   #settled: Promise<void> = Promise.resolve();
+  /** Set while a snapshot is on its way into it. */
+  #restore: SessionRestore | null = null;
 
   constructor(options: SessionStartOptions) {
     this.#options = options;
   }
 
   get pending(): boolean {
-    return this.#ready !== null;
+    return this.#ready !== null || this.#restore !== null;
   }
 
   /** Resolves when it is ready, has failed or was aborted; at once for a session that an earlier daemon has started. */
@@ -82,6 +100,7 @@ export class SessionStart {
   /** The session is to stop. */
   abort(reason: Error): void {
     this.#abort.abort(reason);
+    this.#restore?.fail(reason);
   }
 
   #begin(work: () => Promise<Started>): void {
@@ -100,17 +119,20 @@ export class SessionStart {
     checkLimits(config, row.spec);
     const image = engine.imageOf(row.spec);
     try {
-      return (pooled && (await this.#claim(pooled, image))) ?? (await this.#make(image));
+      const started = (pooled && (await this.#claim(pooled, image))) ?? (await this.#make(image));
+      return row.spec.restore ? await this.#restored(started) : started;
     } finally {
       this.#ready = null;
+      this.#restore = null;
     }
   }
 
   async #make(image: string): Promise<Started> {
-    const { config, guest, reports, log, makeBox } = this.#options;
+    const { config, guest, reports, log, makeBox, giveTrust } = this.#options;
     const { signal } = this.#abort;
     const box = makeBox();
     guest.livesIn(box);
+    await giveTrust();
     this.#ready = this.#awaitReady();
     await box.make({
       signal,
@@ -126,7 +148,7 @@ export class SessionStart {
 
   /** The journal says already that the box is ours; null when it turns out to be of no use. */
   async #claim(pooled: PooledBox, image: string): Promise<Started | null> {
-    const { row, guest, log } = this.#options;
+    const { row, guest, log, giveTrust } = this.#options;
     const { signal } = this.#abort;
     const began = performance.now();
     this.#ready = this.#awaitReady();
@@ -137,6 +159,7 @@ export class SessionStart {
       if (check) check(await guest.call("session.enter", {}, ENTER_MS));
     });
     try {
+      await giveTrust();
       await Promise.race([entered, this.#ready.promise.then(() => entered)]);
       signal.throwIfAborted();
       if (!guest.hello) throw new Error("the guest is away");
@@ -158,10 +181,32 @@ export class SessionStart {
     return { hello: { ...guest.hello, contexts: [ready], executions: [] }, image, claimed: true };
   }
 
+  async #restored(started: Started): Promise<Started> {
+    const { row, config, reports, snapshots, access, log, openContext } = this.#options;
+    const { signal } = this.#abort;
+    const began = performance.now();
+    this.#restore = new SessionRestore(row.context, {
+      snapshots,
+      session: access,
+      timeoutMs: config.startTimeoutMs,
+      openContext,
+      step: (detail) => reports.progress("restore", detail),
+    });
+    const restored = await this.#restore.restore(started.hello.languages, signal);
+    signal.throwIfAborted();
+    log.info({ ms: Math.round(performance.now() - began) }, "snapshot restored");
+    const opened = restored.map(({ name: context, language }) => ({
+      context,
+      language,
+      state: "ready" as const,
+    }));
+    return { ...started, hello: { ...started.hello, contexts: opened }, restored };
+  }
+
   /** A kernel that ran before its session was known hears the session's environment once; the guest ignores a second time. */
   giveEnv(): void {
     const { row, guest } = this.#options;
-    const { env } = row.spec;
+    const env = codeEnv(row.spec);
     if (Object.keys(env).length) guest.send({ type: "context.env", context: row.context, env });
   }
 
@@ -176,6 +221,7 @@ export class SessionStart {
 
   onContext(message: Extract<GuestMessage, { type: "context" }>): void {
     const { row, guest } = this.#options;
+    this.#restore?.onContext(message);
     if (message.context !== row.context) return;
     if (message.state === "ready" && guest.hello) this.#ready?.resolve(guest.hello);
     if (message.state === "dead")
@@ -192,6 +238,7 @@ export class SessionStart {
         ? new SandbarError("IMAGE_UNSUPPORTED", `the image's python3 could not run the guest (${reason})`)
         : new SandbarError("SESSION_START_FAILED", `the container ended at its start: ${reason}`);
     this.#ready?.reject(error);
+    this.#restore?.fail(error);
   }
 
   #awaitReady(): PromiseWithResolvers<GuestHello> {

@@ -3,8 +3,16 @@
  *
  * @module
  */
-import type { GuestMessage, SessionReport } from "@sandbar/shared";
-import { sessionFiles, sessionFolder } from "../box/box-folders.ts";
+import {
+  type GuestMessage,
+  SecretValuesSchema,
+  type SessionReport,
+  type SessionRules,
+} from "@sandbar/shared";
+import { boxFolder, sessionFiles, sessionFolder } from "../box/box-folders.ts";
+import { codeEnv } from "../egress/code-env.ts";
+import { SessionNetwork } from "../egress/session-network.ts";
+import { authorities, giveTrust, readAuthority } from "../egress/trust.ts";
 import type { Box } from "../engine/box.ts";
 import { Execution, type ExecutionHost } from "../execution/execution.ts";
 import type { ReportWindow } from "../execution/report-window.ts";
@@ -35,6 +43,8 @@ export class Session {
   readonly #diary: SessionDiary | null;
   readonly #window: ReportWindow;
   readonly #executionHost: ExecutionHost;
+  /** Of sessions with rules. */
+  readonly #network: SessionNetwork | null;
   #congested = false;
 
   constructor(row: SessionRow, parts: SessionParts, executions: ExecutionRow[] = []) {
@@ -46,9 +56,11 @@ export class Session {
       onHello: (hello) => this.#onHello(hello),
       onMessage: (message) => this.#onMessage(message),
       onDown: () => this.executions.onGuestDown(),
+      onProxied: (socket) => (this.#network ? this.#network.serve(socket) : socket.destroy()),
       onLost: (reason) => this.#condemn(reason),
     });
-    this.access = new SessionAccess(row, this.#guest);
+    this.#network = row.spec.rules ? this.#openNetwork(row.spec.rules) : null;
+    this.access = new SessionAccess(row, this.#guest, this.#network);
     this.#window = parts.windows.open(() => this.#pause());
     this.#diary = row.spec.storage === "BIND" ? this.#openDiary() : null;
     this.#reports = new SessionReports({ row, journal, link, onState: () => this.#diary?.onState() });
@@ -58,7 +70,7 @@ export class Session {
       isOpen: () => row.state === "ready" && this.#guest.hello !== null,
       beforeExecution: () => datasets.beforeExecution(this.access),
       openContext: (context, language) =>
-        this.#guest.send({ type: "context.open", context, language, env: row.spec.env }),
+        this.#guest.send({ type: "context.open", context, language, env: codeEnv(row.spec) }),
       toGuest: (message) => this.#guest.send(message),
     });
     const own = {
@@ -73,6 +85,11 @@ export class Session {
       config,
       journal,
       engine,
+      giveTrust: async () => {
+        if (row.spec.rules) await giveTrust(boxFolder(config.home, row.box), row.id, config.caBundle);
+      },
+      snapshots: parts.snapshots,
+      access: this.access,
       openContext: (name, language) => this.executions.openContext(name, language),
       onReady: (started) => this.#onReady(started),
       onFailed: (failure) => this.#end.fail(failure),
@@ -88,6 +105,7 @@ export class Session {
       removeSandbox: async () => {
         if (this.sandbox) await engine.remove(this.sandbox);
       },
+      onOver: () => void this.#settleFolder(),
       linked: () => link.up,
     });
     this.#executionHost = this.#hostExecutions();
@@ -119,8 +137,9 @@ export class Session {
     this.#log.info({ executions: this.executions.size }, "adopted");
   }
 
-  #onReady({ hello, image, claimed }: Started): void {
-    this.#reports.set({ state: "ready", languages: hello.languages, image });
+  #onReady({ hello, image, claimed, restored }: Started): void {
+    const { languages } = hello;
+    this.#reports.set({ state: "ready", languages, image, ...(restored ? { restored } : {}) });
     if (claimed) this.executions.onHello(hello);
     else this.executions.pump();
   }
@@ -131,6 +150,30 @@ export class Session {
     return this.#parts.engine.box({ id, session: this.row, spec, token, log: this.#log, listener });
   }
 
+  #openNetwork(rules: SessionRules): SessionNetwork {
+    const { config, link, network, plane } = this.#parts;
+    const { id: session, tenant } = this.row;
+    return new SessionNetwork({
+      ...network,
+      rules,
+      authority: () => readAuthority(boxFolder(config.home, this.row.box)),
+      trusted: () => authorities(config.caBundle),
+      askSecrets: async () =>
+        SecretValuesSchema.parse(
+          await plane.request({ tenant, session }, "POST", "/agent/secrets", { session }),
+        ),
+      tell: (connections, dropped) => {
+        link.send({ t: "network", session, connections, dropped });
+        this.#log.debug({ connections, dropped }, "network");
+      },
+    });
+  }
+
+  /** They are in the journal already. */
+  setRules(rules: SessionRules): void {
+    if (this.#network) this.#network.rules = rules;
+  }
+
   #openDiary(): SessionDiary {
     return new SessionDiary({
       row: this.row,
@@ -138,6 +181,16 @@ export class Session {
       log: this.#log,
       askState: (context) => this.#guest.call("state", { context }),
     });
+  }
+
+  /** When the box is still there the sweep does it. */
+  async #settleFolder(): Promise<void> {
+    const { removals, leftFolders } = this.#parts;
+    if (!this.#diary || removals.owns(this.row.box)) return;
+    await this.#diary.written();
+    await leftFolders
+      .over(this.row.id)
+      .catch((error) => this.#log.warn({ err: error }, "the session's folder is left to the sweep"));
   }
 
   // The guest

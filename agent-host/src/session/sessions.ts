@@ -7,6 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { type Command, newId, SandbarError, type ServerFrame, type SessionReport } from "@sandbar/shared";
 import { outcomeOfBoxDeath } from "../execution/outcome.ts";
+import { diskRefusal } from "../host/free-disk.ts";
 import type { ExecutionRow, Run, SessionRow } from "../journal/journal.ts";
 import type { Pool } from "../pool/pool.ts";
 import { Session } from "./session.ts";
@@ -86,6 +87,11 @@ export class Sessions {
         }
         return () => void session.stop(command.reason);
       }
+      case "session.network":
+        if (!session?.row.spec.rules) return () => {};
+        session.row.spec = { ...session.row.spec, rules: command.rules };
+        journal.saveSpec(session.row);
+        return () => session.setRules(command.rules);
       case "run":
         return this.#recordRun(n, id, session, command);
       case "interrupt":
@@ -123,6 +129,7 @@ export class Sessions {
       row.token = pooled.row.token;
     }
     this.#parts.journal.addSession(row);
+    if (row.spec.storage === "BIND" && !refusal) this.#parts.journal.addFolder(id, row.box);
     return () => {
       const session = new Session(row, this.#parts);
       this.#sessions.set(id, session);
@@ -139,6 +146,8 @@ export class Sessions {
         "NO_HOST_AVAILABLE",
         `this host has its ${this.#parts.config.maxSessions} sessions`,
       );
+    const diskIsFull = diskRefusal(this.#parts.config);
+    if (diskIsFull) return new SandbarError("NO_HOST_AVAILABLE", diskIsFull);
     return null;
   }
 

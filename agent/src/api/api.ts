@@ -5,6 +5,7 @@ import { assistantRoutes } from "./assistants.ts";
 import type { Api, ApiEnv } from "./request.ts";
 import { runRoutes } from "./runs.ts";
 import { threadRoutes } from "./threads.ts";
+import { unsupportedRoutes } from "./unsupported.ts";
 
 export function createApi(): Api {
   const api: Api = new Hono<ApiEnv>().basePath("/langgraph") as Api;
@@ -12,6 +13,7 @@ export function createApi(): Api {
   api.get("/info", (c) =>
     c.json({ flags: { assistants: true, crons: false, langsmith: false }, version: "1" }),
   );
+  unsupportedRoutes(api);
   assistantRoutes(api);
   threadRoutes(api);
   runRoutes(api);

@@ -83,8 +83,13 @@ export function assistantRoutes(api: Api): void {
       ],
     });
   });
-  api.get("/assistants/:id/subgraphs", (c) => {
+  for (const path of ["/assistants/:id/subgraphs", "/assistants/:id/subgraphs/:namespace"] as const)
+    api.get(path, (c) => {
+      requireAgent(c.req.param("id"));
+      return c.json({});
+    });
+  api.post("/assistants/:id/versions", (c) => {
     requireAgent(c.req.param("id"));
-    return c.json({});
+    return c.json([AGENT]);
   });
 }

@@ -34,3 +34,15 @@ export function checked<T>(parsed: SafeParse<T>): T {
 
 export const jsonText = (text: string) =>
   new Response(text, { headers: { "Content-Type": "application/json" } });
+
+export const EVENT_STREAM = {
+  "Content-Type": "text/event-stream; charset=utf-8",
+  "Cache-Control": "no-store",
+  "X-Accel-Buffering": "no",
+};
+
+/** Only the fields that were asked for, when any were. */
+export function picked<T extends object>(value: T, fields: readonly string[] | null | undefined): Partial<T> {
+  if (!fields?.length) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => fields.includes(name))) as Partial<T>;
+}

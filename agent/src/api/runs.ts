@@ -4,13 +4,14 @@ import { unwrap } from "@sandbar/worker/src/answer.ts";
 import type { Context } from "hono";
 import type { Run } from "../thread/runs.ts";
 import { AGENT_ID, requireAgent } from "./assistants.ts";
-import { type Api, type ApiEnv, body, checked, jsonText } from "./request.ts";
+import { type Api, type ApiEnv, body, checked, EVENT_STREAM, picked } from "./request.ts";
 import {
   CancelManySchema,
   ListRunsQuery,
   type RunRequest,
   RunRequestSchema,
   StreamModeSchema,
+  WishesSchema,
 } from "./shapes.ts";
 import { makeThread, type OpenThread, openThread } from "./threads.ts";
 
@@ -24,7 +25,12 @@ const shown = (run: Run, thread_id: string) => ({
   metadata: run.metadata,
   multitask_strategy: run.strategy,
   ...(run.error ? { error: run.error } : {}),
+  // What waits is in no state yet.
+  ...(run.status === "pending" ? { kwargs: { input: run.request.input ?? null } } : {}),
 });
+
+/** Of a batch. */
+const MOST_AT_ONCE = 100;
 
 interface Begun {
   readonly thread: OpenThread;
@@ -32,9 +38,10 @@ interface Begun {
   readonly request: RunRequest;
 }
 
-async function begin(c: Context<ApiEnv>): Promise<Begun> {
-  const request = await body(c, RunRequestSchema);
+async function begin(c: Context<ApiEnv>, given?: RunRequest): Promise<Begun> {
+  const request = given ?? (await body(c, RunRequestSchema));
   requireAgent(request.assistant_id);
+  checked(WishesSchema.safeParse({ ...request.config?.configurable, ...request.context }));
   // Before anything is made: without a model there is nothing to run.
   const { key_id } = c.env.CALL.caller;
   await requireModel(c, request);
@@ -73,9 +80,20 @@ async function threadFor(
   return { thread: made ?? (await openThread(c, id)), temporary: false };
 }
 
-function paths({ who }: OpenThread, run_id: string) {
+/** Where a client goes on whose connection was cut: for more of the same. */
+function paths({ who }: OpenThread, run_id: string, more: "stream" | "join") {
   const run = `/threads/${encodeURIComponent(who.thread_id)}/runs/${run_id}`;
-  return { "Content-Location": run, Location: `${run}/stream` };
+  return { "Content-Location": run, Location: `${run}/${more}` };
+}
+
+async function waited(
+  c: Context<ApiEnv>,
+  thread: OpenThread,
+  run_id: string,
+  cancelWhenLeft: boolean,
+): Promise<Response> {
+  const text = unwrap(await thread.object.wait(thread.who, run_id, { cancelWhenLeft }));
+  return c.body(text, 200, { ...paths(thread, run_id, "join"), "Content-Type": "application/json" });
 }
 
 async function stream(
@@ -89,14 +107,7 @@ async function stream(
   const events = unwrap(
     await thread.object.stream(thread.who, run_id, { after, cancelWhenLeft, key_id, modes: modes ?? null }),
   );
-  return new Response(events, {
-    headers: {
-      ...paths(thread, run_id),
-      "Content-Type": "text/event-stream; charset=utf-8",
-      "Cache-Control": "no-store",
-      "X-Accel-Buffering": "no",
-    },
-  });
+  return new Response(events, { headers: { ...paths(thread, run_id, "stream"), ...EVENT_STREAM } });
 }
 
 const isTrue = (value: string | undefined) => value === "1" || value === "true";
@@ -113,7 +124,9 @@ function lastEventId(c: Context<ApiEnv>): number {
 function modesOf(c: Context<ApiEnv>) {
   const given = c.req
     .queries("stream_mode")
-    ?.flatMap((value) => (value.startsWith("[") ? readJson(value) : value));
+    // The Python client sends an empty one for none.
+    ?.filter((value) => value !== "")
+    .flatMap((value) => (value.startsWith("[") ? readJson(value) : value));
   return given?.length ? checked(StreamModeSchema.array().safeParse(given)) : null;
 }
 
@@ -126,17 +139,22 @@ export function runRoutes(api: Api): void {
     });
 
     api.post(`${base}/runs/wait`, async (c) => {
-      const { thread, run } = await begin(c);
-      const answer = jsonText(unwrap(await thread.object.wait(thread.who, run.run_id)));
-      for (const [name, value] of Object.entries(paths(thread, run.run_id))) answer.headers.set(name, value);
-      return answer;
+      const { thread, run, request } = await begin(c);
+      return waited(c, thread, run.run_id, request.on_disconnect === "cancel");
     });
 
     api.post(`${base}/runs`, async (c) => {
       const { thread, run } = await begin(c);
-      return c.json(shown(run, thread.who.thread_id), 200, paths(thread, run.run_id));
+      return c.json(shown(run, thread.who.thread_id), 200, paths(thread, run.run_id, "stream"));
     });
   }
+
+  api.post("/runs/batch", async (c) => {
+    const requests = await body(c, RunRequestSchema.array().max(MOST_AT_ONCE));
+    const begun: Begun[] = [];
+    for (const request of requests) begun.push(await begin(c, request));
+    return c.json(begun.map(({ run, thread }) => shown(run, thread.who.thread_id)));
+  });
 
   api.post("/runs/cancel", async (c) => {
     const { thread_id, run_ids } = await body(c, CancelManySchema);
@@ -149,7 +167,8 @@ export function runRoutes(api: Api): void {
   api.get("/threads/:thread_id/runs", async (c) => {
     const page = checked(ListRunsQuery.safeParse(c.req.query()));
     const { who, object } = await openThread(c);
-    return c.json((await object.listRuns(who, page)).map((run) => shown(run, who.thread_id)));
+    const runs = (await object.listRuns(who, page)).map((run) => shown(run, who.thread_id));
+    return c.json(runs.map((run) => picked(run, c.req.queries("select"))));
   });
 
   api.get("/threads/:thread_id/runs/:run_id", async (c) => {
@@ -171,8 +190,8 @@ export function runRoutes(api: Api): void {
   });
 
   api.get("/threads/:thread_id/runs/:run_id/join", async (c) => {
-    const { who, object } = await openThread(c);
-    return jsonText(unwrap(await object.wait(who, c.req.param("run_id"))));
+    const thread = await openThread(c);
+    return waited(c, thread, c.req.param("run_id"), isTrue(c.req.query("cancel_on_disconnect")));
   });
 
   api.get("/threads/:thread_id/runs/:run_id/stream", async (c) => {

@@ -15,12 +15,15 @@ import {
 import type { Env } from "../env.ts";
 import { doorClient } from "../thread/door-client.ts";
 import type { ThreadObject, ThreadSummary, Who } from "../thread/object.ts";
-import { type Api, type ApiEnv, body, checked, jsonText } from "./request.ts";
+import type { ThreadCursor } from "../thread/thread-stream.ts";
+import { type Api, type ApiEnv, body, checked, EVENT_STREAM, jsonText, picked } from "./request.ts";
 import {
   CountThreadsSchema,
   CreateThreadSchema,
   HistorySchema,
+  JoinThreadQuery,
   PatchThreadSchema,
+  PruneThreadsSchema,
   SearchThreadsSchema,
   StateAtSchema,
   ThreadIdSchema,
@@ -76,6 +79,25 @@ function whole(row: ThreadRow, { status, values, interrupts, error }: ThreadSumm
   };
 }
 
+async function deleteThread(c: Context<ApiEnv>, { who, object }: OpenThread): Promise<void> {
+  await object.remove(who);
+  // Its sandbox has no other use; artifacts stay.
+  const origin = new URL(c.req.url).origin;
+  const sandbar = doorClient(c.env, { key_id: c.env.CALL.caller.key_id, origin });
+  await (await sandbar.findSession(who.thread_id))?.stop();
+  await removeThread(c.env.DB, who.tenant, who.thread_id);
+}
+
+/** Null from now on; `-` from the beginning of what is kept. */
+function threadCursor(given: string | null): ThreadCursor | null {
+  if (given === null || given === "") return null;
+  if (given === "-" || given === "0") return { run: 0, id: 0 };
+  const [, run, id] = /^(\d{1,15})-(\d{1,15})$/.exec(given) ?? [];
+  if (run === undefined)
+    throw new SandbarError("VALIDATION_FAILED", "Last-Event-ID must be the id of an event");
+  return { run: Number(run), id: Number(id) };
+}
+
 export function threadRoutes(api: Api): void {
   api.post("/threads", async (c) => {
     const { thread_id, metadata, if_exists } = await body(c, CreateThreadSchema);
@@ -88,7 +110,8 @@ export function threadRoutes(api: Api): void {
   });
 
   api.post("/threads/search", async (c) => {
-    const { limit, offset, sort_by, sort_order, metadata, status, ids } = await body(c, SearchThreadsSchema);
+    const wanted = await body(c, SearchThreadsSchema);
+    const { limit, offset, sort_by, sort_order, metadata, status, ids, select } = wanted;
     const filter = { metadata: metadata ?? {}, status: status ?? undefined, ids: ids ?? undefined };
     const page = {
       limit,
@@ -99,7 +122,20 @@ export function threadRoutes(api: Api): void {
     const rows = await searchThreads(c.env.DB, c.env.CALL.caller.tenant, filter, page);
     if (rows.length === limit) c.header("X-Pagination-Next", String(offset + limit));
     c.header("X-Pagination-Total", String(await countThreads(c.env.DB, c.env.CALL.caller.tenant, filter)));
-    return c.json(rows.map(listed));
+    return c.json(rows.map((row) => picked(listed(row), select)));
+  });
+
+  api.post("/threads/prune", async (c) => {
+    const { thread_ids, strategy } = await body(c, PruneThreadsSchema);
+    let pruned_count = 0;
+    for (const id of new Set(thread_ids)) {
+      const thread = await openThread(c, id).catch(() => null);
+      if (!thread) continue;
+      if (strategy === "delete") await deleteThread(c, thread);
+      else await thread.object.keepLatest(thread.who);
+      pruned_count++;
+    }
+    return c.json({ pruned_count });
   });
 
   api.post("/threads/count", async (c) => {
@@ -122,13 +158,7 @@ export function threadRoutes(api: Api): void {
   });
 
   api.delete("/threads/:thread_id", async (c) => {
-    const { who, object } = await openThread(c);
-    await object.remove(who);
-    // Its sandbox has no other use; artifacts stay.
-    const origin = new URL(c.req.url).origin;
-    const sandbar = doorClient(c.env, { key_id: c.env.CALL.caller.key_id, origin });
-    await (await sandbar.findSession(who.thread_id))?.stop();
-    await removeThread(c.env.DB, who.tenant, who.thread_id);
+    await deleteThread(c, await openThread(c));
     return c.body(null, 204);
   });
 
@@ -171,11 +201,28 @@ export function threadRoutes(api: Api): void {
     return jsonText(await object.history(who, wanted));
   });
 
+  api.get("/threads/:thread_id/stream", async (c) => {
+    const { stream_mode } = checked(JoinThreadQuery.safeParse({ stream_mode: c.req.queries("stream_mode") }));
+    const after = threadCursor(c.env.CALL.last_event_id);
+    const { who, object } = await openThread(c);
+    const { key_id } = c.env.CALL.caller;
+    const lifecycle = !stream_mode.includes("run_modes");
+    const events = await object.streamThread(who, { after, lifecycle, key_id });
+    const Location = `/threads/${encodeURIComponent(who.thread_id)}/stream`;
+    return new Response(events, { headers: { ...EVENT_STREAM, Location } });
+  });
+
   api.get("/threads/:thread_id/history", async (c) => {
     const { limit = "10", before } = c.req.query();
     const wanted = checked(HistorySchema.safeParse({ limit: Number(limit), before }));
     const { who, object } = await openThread(c);
     return jsonText(await object.history(who, wanted));
+  });
+
+  // Not the Platform's: a history without the states, which are the whole conversation in each.
+  api.get("/threads/:thread_id/checkpoints", async (c) => {
+    const { who, object } = await openThread(c);
+    return c.json(await object.points(who));
   });
 
   api.get("/threads/:thread_id/images/:sha256", async (c) => {

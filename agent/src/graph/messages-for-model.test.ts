@@ -9,7 +9,7 @@ const answer = (id: string, url: string) =>
   new ToolMessage({ tool_call_id: id, content: [{ type: "text", text: `of ${id}` }, picture(url)] as never });
 
 const find = (url: string) => (url.startsWith("/kept/") ? { mime: "image/png", data: url.slice(6) } : null);
-const reader = { sees: true, seesInTools: false, find };
+const reader = { wire: "openai" as const, sees: true, seesInTools: false, strictOrder: false, find };
 
 describe("messages for a model", () => {
   it("pictures of tools follow after all answers of one message, as the user's", () => {
@@ -40,6 +40,24 @@ describe("messages for a model", () => {
     expect(shaped!.content).toBe(
       "of a\n[a picture, image/png of 3 bytes: you cannot see pictures, but the user can]",
     );
+  });
+
+  it("an answer of another provider is told in words, and nobody has a name where names are refused", () => {
+    const blocks = [
+      { type: "text", text: "Let me see." },
+      { type: "tool_use", id: "a", name: "code_sandbox", input: {} },
+    ];
+    const foreign = new AIMessage({
+      content: blocks as never,
+      tool_calls: [{ id: "a", name: "code_sandbox", args: {} }],
+      response_metadata: { sandbar_wire: "anthropic" },
+    });
+    const named = new ToolMessage({ tool_call_id: "a", name: "code_sandbox", content: "1" });
+    const shaped = messagesFor([foreign, named], reader);
+    expect(shaped[0]).toMatchObject({ content: "Let me see.", tool_calls: [{ id: "a" }] });
+    expect([shaped[1]!.name, shaped[1]!.content, named.name]).toEqual([undefined, "1", "code_sandbox"]);
+    const own = messagesFor([foreign, named], { ...reader, wire: "anthropic" });
+    expect(own[0]!.content).toEqual(blocks);
   });
 
   it("only the newest pictures are shown", () => {

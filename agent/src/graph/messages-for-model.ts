@@ -6,10 +6,14 @@
  */
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { StoredImage } from "../thread/images.ts";
+import type { Wire } from "./models.ts";
+import { inStrictOrder } from "./strict-order.ts";
 
 export interface Reader {
+  readonly wire: Wire;
   readonly sees: boolean;
   readonly seesInTools: boolean;
+  readonly strictOrder: boolean;
   /** The picture behind a link of the thread's state. */
   find(url: string): StoredImage | null;
 }
@@ -20,7 +24,7 @@ const MAX_IMAGES = 8;
 type Block = { type: string; text?: string; image_url?: string | { url: string } };
 
 export function messagesFor(messages: readonly BaseMessage[], reader: Reader): BaseMessage[] {
-  const complete = withAnswers(messages);
+  const complete = withAnswers(messages).map((message) => translated(message, reader.wire));
   let left = MAX_IMAGES;
   // From the end, so that the newest pictures are the ones that are shown.
   const shaped = complete.toReversed().map((message) => {
@@ -28,7 +32,28 @@ export function messagesFor(messages: readonly BaseMessage[], reader: Reader): B
     left -= pictures.length;
     return { message: kept, pictures };
   });
-  return afterTheirTools(shaped.reverse());
+  const ordered = afterTheirTools(shaped.reverse());
+  return reader.strictOrder ? inStrictOrder(ordered) : ordered;
+}
+
+/** Which wire an answer came over: its blocks are nothing that another one would take. */
+export const WIRE_MARK = "sandbar_wire";
+
+function translated(message: BaseMessage, wire: Wire): BaseMessage {
+  if (AIMessage.isInstance(message)) {
+    const from = message.response_metadata?.[WIRE_MARK];
+    const { id, text, tool_calls } = message;
+    if (from !== wire && Array.isArray(message.content))
+      return new AIMessage({ id, content: text, tool_calls });
+  }
+  // Groq refuses names, and nobody who speaks OpenAI's protocol needs them.
+  return wire === "openai" && message.name !== undefined ? nameless(message) : message;
+}
+
+function nameless(message: BaseMessage): BaseMessage {
+  const copy = Object.create(Object.getPrototypeOf(message), Object.getOwnPropertyDescriptors(message));
+  copy.name = undefined;
+  return copy;
 }
 
 function shape(message: BaseMessage, reader: Reader, left: number): { kept: BaseMessage; pictures: Block[] } {

@@ -11,11 +11,12 @@ import { SandbarError } from "@sandbar/shared";
 import { type AgentMiddleware, createMiddleware, ToolInvocationError } from "langchain";
 import { z } from "zod";
 import type { Images } from "../thread/images.ts";
-import { isPicture, messagesFor, urlOf } from "./messages-for-model.ts";
-import type { ChosenModel } from "./models.ts";
-import { pauseMs, providerFailure } from "./provider-failure.ts";
+import type { FreshIds } from "./fresh-ids.ts";
+import { isPicture, messagesFor, urlOf, WIRE_MARK } from "./messages-for-model.ts";
+import type { ChosenModel, Wire } from "./models.ts";
+import { patiently, type Tell } from "./patience.ts";
+import type { ProviderFailure } from "./provider-failure.ts";
 
-const RETRIES = 4;
 /** No model can mend these, and none of the next calls would fare better. */
 const FATAL = new Set<string>(["UNAUTHENTICATED", "FORBIDDEN"]);
 
@@ -122,47 +123,26 @@ export function linkPictures(message: BaseMessage, images: Images): void {
   }) as never;
 }
 
-export type Tell = (event: Record<string, unknown>) => void;
-
 /** Asks the model, again where that may help. */
-export function modelCalls(chosen: ChosenModel, images: Images, tell: Tell): AgentMiddleware {
+export function modelCalls(chosen: ChosenModel, images: Images, ids: FreshIds, tell: Tell): AgentMiddleware {
   const reader = { ...chosen, find: (url: string) => images.behind(url) };
-  const label = `${chosen.provider}:${chosen.name}`;
   let withoutTools = !chosen.callsTools;
   return createMiddleware({
     name: "model_calls",
     wrapModelCall: async (request, handler) => {
-      const { signal } = request.runtime;
-      const messages = messagesFor(request.messages, reader);
-      for (let attempt = 0; ; attempt++) {
-        const last = attempt >= RETRIES;
-        try {
-          const shaped = { ...request, messages };
-          return whole(await handler(withoutTools ? toolless(shaped) : shaped), request.messages);
-        } catch (error) {
-          signal?.throwIfAborted();
-          const failure = providerFailure(error);
-          if (failure.withoutTools && !withoutTools) {
-            withoutTools = true;
-            continue;
-          }
-          if (!failure.transient || last)
-            throw new SandbarError(
-              "MODEL_FAILED",
-              `${label} said${failure.status ? ` ${failure.status}` : ""}: ${failure.detail}`,
-            );
-          const pause = pauseMs(failure, attempt);
-          const { status, detail } = failure;
-          tell({
-            type: "model_retry",
-            attempt: attempt + 1,
-            status,
-            detail: detail.slice(0, 300),
-            after_ms: Math.round(pause),
-          });
-          await sleep(pause, signal);
-        }
-      }
+      const { signal, configurable } = request.runtime;
+      const step = String(configurable?.checkpoint_ns);
+      ids.begin(step, request.state.messages);
+      const shaped = { ...request, messages: messagesFor(request.messages, reader) };
+      const mended = (failure: ProviderFailure) => {
+        const news = failure.withoutTools && !withoutTools;
+        withoutTools ||= news;
+        return news;
+      };
+      const answer = await patiently({ chosen, tell, signal, mended }, async () =>
+        handler(withoutTools ? toolless(shaped) : shaped),
+      );
+      return whole(ids.renamed(step, answer), chosen.wire);
     },
   }) as AgentMiddleware;
 }
@@ -175,8 +155,9 @@ function toolless<T extends { tools: unknown[]; systemMessage: SystemMessage }>(
 }
 
 /** A streamed answer as the message it has become. */
-function whole(answer: AIMessage, messages: readonly BaseMessage[]): AIMessage {
-  const { content, response_metadata, usage_metadata, additional_kwargs, name } = answer;
+function whole(answer: AIMessage, wire: Wire): AIMessage {
+  const { content, usage_metadata, additional_kwargs, name } = answer;
+  const response_metadata = { ...answer.response_metadata, [WIRE_MARK]: wire };
   const parts = (answer as AIMessageChunk).tool_call_chunks ?? [];
   // The packages complete arguments that were cut, and half of a program would run.
   const cut = parts.filter(({ args }) => args && !isJson(args)).map(({ id }) => id);
@@ -193,8 +174,7 @@ function whole(answer: AIMessage, messages: readonly BaseMessage[]): AIMessage {
         error: "it ends too early",
       })),
   ];
-  // Some servers give the same id twice, and the second message would take the place of the first.
-  const id = answer.id && !messages.some((other) => other.id === answer.id) ? answer.id : crypto.randomUUID();
+  const id = answer.id || crypto.randomUUID();
   const calls = { tool_calls, invalid_tool_calls };
   return new AIMessage({ id, name, content, response_metadata, usage_metadata, additional_kwargs, ...calls });
 }
@@ -206,19 +186,4 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, ms);
-    function done() {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }
-    function abort() {
-      clearTimeout(timer);
-      reject(signal!.reason);
-    }
-    signal?.addEventListener("abort", abort, { once: true });
-  });
 }

@@ -4,37 +4,39 @@
  *
  * @module
  */
-import { type PrivateUrls, SandbarError } from "@sandbar/shared";
+import { liesIn, METADATA_V4, type PrivateUrls, SandbarError, SPECIAL_V4, SPECIAL_V6 } from "@sandbar/shared";
 import { wholeStream } from "./whole-stream.ts";
 
-export interface Address {
-  readonly url: string | null;
-  /** By a tenant or the operator, not one of our own table. */
-  readonly given: boolean;
-}
+const LOOPBACK = ["127.0.0.0/8", "::1/128"];
+const LOOPBACK_NAME = /^(.*\.)?localhost$/i;
+const SPECIAL = [...SPECIAL_V4, ...SPECIAL_V6];
+const PRIVATE_NAME = /\.(local|internal|lan|home\.arpa)$/i;
 
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
-const PRIVATE =
-  /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|0\.|\[(::|f[cd]|fe[89ab]|::ffff:)|.*\.(local|internal|lan|home\.arpa)$)/i;
-
-export function permitted({ url }: Address, allowed: PrivateUrls): void {
-  if (url === null || allowed === "all") return;
+export function permitted(url: string, allowed: PrivateUrls): void {
   if (!/^https?:/i.test(url) || !URL.canParse(url))
     throw new SandbarError("MODEL_INVALID", `${url.slice(0, 200)} is not the URL of a model`);
-  const { hostname } = new URL(url);
-  const loopback = LOOPBACK.test(hostname);
-  if ((loopback && allowed === "none") || (!loopback && PRIVATE.test(hostname)))
+  // A dot at its end makes a name no other name.
+  const host = new URL(url).hostname.replace(/\.$/, "");
+  if (liesIn(host, METADATA_V4))
     throw new SandbarError(
       "MODEL_URL_NOT_ALLOWED",
-      `${hostname} lies in a private network, which the operator has not allowed`,
+      `${host} lies in a private network where clouds keep credentials, and is never allowed`,
+    );
+  if (allowed === "all") return;
+  const loopback = LOOPBACK_NAME.test(host) || liesIn(host, LOOPBACK);
+  if (loopback ? allowed === "none" : PRIVATE_NAME.test(host) || liesIn(host, SPECIAL))
+    throw new SandbarError(
+      "MODEL_URL_NOT_ALLOWED",
+      `${host} lies in a private network, which the operator has not allowed`,
     );
 }
 
+const unguarded = globalThis.fetch;
+
 /** A model does not move while it is asked, and a redirect could lead where the address may not. */
 export const guardedFetch: typeof fetch = async (input, init) => {
-  const response = await fetch(input, { ...init, redirect: "manual" });
-  if (response.status < 300) return wholeStream(response);
-  if (response.status >= 400) return response;
+  const response = await unguarded(input, { ...init, redirect: "manual" });
+  if (response.status < 300 || response.status >= 400) return wholeStream(response);
   await response.body?.cancel();
   throw new SandbarError("MODEL_FAILED", `The model's address answers a redirect (${response.status})`);
 };

@@ -1,6 +1,7 @@
 /**
  * Chat models by `provider:model`. A static table, because LangChain's own way imports packages by name, which a bundle
- * does not have. Five of the providers speak OpenAI's protocol and need no package of their own.
+ * does not have. Those that speak OpenAI's protocol need no package of their own; where they are stricter than OpenAI,
+ * the messages are made to suit (`messages-for-model.ts`).
  *
  * @module
  */
@@ -9,7 +10,8 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatOpenAI } from "@langchain/openai";
 import { type ModelSettings, type Provider, ProviderSchema, SandbarError } from "@sandbar/shared";
-import { type Address, guardedFetch, permitted } from "./model-address.ts";
+import { guardedFetch, permitted } from "./model-address.ts";
+import { OLLAMA_URL } from "./ollama.ts";
 
 interface Options {
   readonly model: string;
@@ -19,13 +21,19 @@ interface Options {
   readonly fetch: typeof fetch;
 }
 
+/** Whose protocol it is. */
+export type Wire = "openai" | "anthropic" | "google";
+
 export interface ChosenModel {
   readonly provider: Provider;
+  readonly wire: Wire;
   readonly name: string;
   readonly model: BaseChatModel;
   readonly sees: boolean;
   /** Whether pictures may stand in a tool's answer, or must follow it as the user's. */
   readonly seesInTools: boolean;
+  /** Whether it insists on Mistral's order of messages and form of ids. */
+  readonly strictOrder: boolean;
   readonly maxInputTokens: number | undefined;
   readonly callsTools: boolean;
 }
@@ -35,17 +43,35 @@ const OPENAI_LIKE: Partial<Record<Provider, string>> = {
   groq: "https://api.groq.com/openai/v1",
   xai: "https://api.x.ai/v1",
   openrouter: "https://openrouter.ai/api/v1",
-  ollama: "http://127.0.0.1:11434/v1",
+  ollama: `${OLLAMA_URL}/v1`,
 };
 const WITHOUT_KEY = new Set<Provider>(["ollama", "compatible"]);
 /** Names of models that see, of providers whose packages here have no profiles of them. */
 const SEEING =
   /vision|pixtral|llava|gemma-?[34]|llama-?4|grok-(2-vision|[4-9])|mistral-(medium|small|large)-(latest|3|2[5-9])|[-.]vl\b|qwen.*-?vl|internvl|minicpm-v|moondream|gpt-4o|gpt-4\.1|gpt-5|o[34]\b|claude|gemini/i;
 
+/** Mistral's models, wherever they are served: their templates refuse what others let pass. */
+const STRICT = /mistral|mixtral|ministral|magistral|devstral|codestral|pixtral/i;
+/** Ollama cuts off what is too long without a word; this is what it is advised to be served with. */
+const OLLAMA_TOKENS = 32_000;
+
+/** Anthropic wants to be told. */
+const MAX_ANSWER_TOKENS = 16_000;
+
 /** Retries are ours, since the packages' own know nothing of Retry-After. */
 const COMMON = { maxRetries: 0 };
 
-const makers: Record<"openai" | "anthropic" | "google", (options: Options) => BaseChatModel> = {
+/** Whether it sees is decided here, for names that the package does not know too. */
+class Gemini extends ChatGoogleGenerativeAI {
+  override get _isMultimodalModel(): boolean {
+    return true;
+  }
+}
+
+// Google's package takes no fetch, only the global one. Nothing else in this Worker uses that.
+globalThis.fetch = guardedFetch;
+
+const makers: Record<Wire, (options: Options) => BaseChatModel> = {
   openai: ({ model, apiKey, baseUrl, temperature, fetch }) =>
     new ChatOpenAI({
       ...COMMON,
@@ -62,13 +88,22 @@ const makers: Record<"openai" | "anthropic" | "google", (options: Options) => Ba
       model,
       apiKey,
       temperature,
-      maxTokens: 16_000,
+      maxTokens: Math.min(MAX_ANSWER_TOKENS, mostTokens(model)),
       ...(baseUrl ? { anthropicApiUrl: baseUrl } : {}),
       clientOptions: { fetch },
     }),
   google: ({ model, apiKey, baseUrl, temperature }) =>
-    new ChatGoogleGenerativeAI({ ...COMMON, model, apiKey, temperature, ...(baseUrl ? { baseUrl } : {}) }),
+    new Gemini({ ...COMMON, model, apiKey: apiKey ?? "none", temperature, ...(baseUrl ? { baseUrl } : {}) }),
 };
+
+/** The package's own default is far too little for code, and older models refuse more than they can. */
+function mostTokens(model: string): number {
+  if (/claude-3-(haiku|opus|sonnet)/.test(model)) return 4_096;
+  if (/claude-3-5/.test(model)) return 8_192;
+  return (
+    (new ChatAnthropic({ model, apiKey: "none" }).profile as Profile).maxOutputTokens ?? MAX_ANSWER_TOKENS
+  );
+}
 
 export function splitModel(text: string): { provider: Provider; name: string } {
   const [, before = "", name = ""] = /^([a-z]+):(.+)$/.exec(text) ?? [];
@@ -84,18 +119,18 @@ export function chooseModel(settings: ModelSettings): ChosenModel {
   if (!settings.model)
     throw new SandbarError("MODEL_NOT_SET", "No model is set: give one as provider:model, with its API key");
   const { provider, name } = splitModel(settings.model);
-  const baseUrl = settings.base_url ?? OPENAI_LIKE[provider];
+  const given = settings.base_urls[provider];
+  const baseUrl = given ?? OPENAI_LIKE[provider];
   const apiKey = settings.api_keys[provider];
   if (provider === "compatible" && !baseUrl)
     throw new SandbarError("MODEL_NOT_SET", "A compatible model needs a base_url");
-  if (!apiKey && !WITHOUT_KEY.has(provider) && !settings.base_url)
+  if (!apiKey && !WITHOUT_KEY.has(provider) && !given)
     throw new SandbarError("MODEL_NOT_SET", `No API key of ${provider} is set`);
-  const address: Address = { url: baseUrl ?? null, given: settings.base_url !== null };
-  permitted(address, settings.private_urls);
-  const kind = provider === "anthropic" || provider === "google" ? provider : "openai";
-  const model = makers[kind]({
+  if (baseUrl) permitted(baseUrl, settings.private_urls);
+  const wire = provider === "anthropic" || provider === "google" ? provider : "openai";
+  const model = makers[wire]({
     model: name,
-    apiKey: apiKey ?? (kind === "openai" ? undefined : "none"),
+    apiKey: apiKey ?? (wire === "openai" ? undefined : "none"),
     baseUrl,
     temperature: settings.temperature ?? undefined,
     fetch: guardedFetch,
@@ -103,11 +138,13 @@ export function chooseModel(settings: ModelSettings): ChosenModel {
   const profile = profileOf(model, name);
   return {
     provider,
+    wire,
     name,
     model,
     sees: settings.vision ?? profile.imageInputs ?? SEEING.test(name),
-    seesInTools: kind === "anthropic",
-    maxInputTokens: profile.maxInputTokens,
+    seesInTools: wire === "anthropic",
+    strictOrder: provider === "mistral" || (wire === "openai" && STRICT.test(name)),
+    maxInputTokens: provider === "ollama" ? OLLAMA_TOKENS : profile.maxInputTokens,
     callsTools: profile.toolCalling !== false,
   };
 }
@@ -118,6 +155,7 @@ export const openAiLike = (model: string): BaseChatModel => new ChatOpenAI({ mod
 interface Profile {
   imageInputs?: boolean;
   maxInputTokens?: number;
+  maxOutputTokens?: number;
   toolCalling?: boolean;
 }
 

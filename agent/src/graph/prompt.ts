@@ -1,6 +1,6 @@
 /** @module What the agent is told about its sandbox before a turn. */
-import type { Sandbar, Session } from "@sandbar/sdk";
-import type { Language, ModelSettings } from "@sandbar/shared";
+import { engineNotice, type Sandbar, type Session } from "@sandbar/sdk";
+import type { CreateSession, Language, ModelSettings } from "@sandbar/shared";
 
 const RUNTIMES: Record<Language, string> = {
   python:
@@ -11,9 +11,11 @@ const RUNTIMES: Record<Language, string> = {
   bash: "bash",
 };
 const MOST_NAMES = 40;
+/** What every sandbox has, and the agent is told about anyway. */
+const OWN_FOLDERS = new Set(["/session/.home", "/session/artifacts", "/session/data"]);
 
 export interface SandboxFacts {
-  readonly session: Session | null;
+  readonly session: Pick<Session, "id" | "info"> | null;
   readonly files: readonly string[];
   readonly datasets: readonly string[];
 }
@@ -24,7 +26,7 @@ export async function sandboxFacts(sandbar: Sandbar, key: string): Promise<Sandb
   if (!session) return { session, files: [], datasets: [] };
   const files = await session.files
     .list("/session")
-    .then((entries) => entries.map(({ path, size }) => `${path} (${size} bytes)`))
+    .then((entries) => entries.filter(({ path }) => !OWN_FOLDERS.has(path)).map(fileInWords))
     .catch(() => []);
   const datasets =
     session.info.datasets.access === "NONE"
@@ -36,22 +38,45 @@ export async function sandboxFacts(sandbar: Sandbar, key: string): Promise<Sandb
   return { session, files, datasets };
 }
 
+const fileInWords = ({ path, type, size }: { path: string; type: string; size: number }) =>
+  type === "directory" ? `${path}/` : `${path} (${size} bytes)`;
+
+/** What it is like, or will be: made as the run wants it when code first runs. */
+type Likeness = Pick<
+  CreateSession,
+  "runtime" | "engine" | "image" | "storage" | "network" | "dependencies" | "datasets"
+>;
+
+interface Circumstances {
+  readonly wished: Likeness;
+  /** What earlier turns worked in is gone. */
+  readonly lost: boolean;
+}
+
 export function systemPrompt(
   { session, files, datasets }: SandboxFacts,
   settings: Pick<ModelSettings, "prompt" | "read_only">,
-  runtime: Language,
+  { wished, lost }: Circumstances,
 ): string {
   const info = session?.info;
+  const like: Likeness = info ? { ...info, image: info.image ?? undefined } : wished;
+  const wasm = engineNotice(like.engine);
   const lines = [
     "You are Sandbar's assistant. You answer questions and work on data by running code in a sandbox of this conversation.",
     "",
-    `- The sandbox runs ${RUNTIMES[info?.runtime ?? runtime]}. Variables, imports and files stay between calls and turns.`,
-    `- ${info?.network === "egress" ? "It may reach the internet." : "It has no network: nothing can be downloaded or installed from there."}`,
-    `- The user's files are in /session. ${info?.storage === "BIND" ? "They are kept on the host's disk." : "They live in memory, as long as the sandbox."}`,
+    `- ${wasm ?? `The sandbox runs ${RUNTIMES[like.runtime ?? "python"]}.`} Variables, imports and files stay between calls and turns.`,
+    ...packagesInWords(like),
+    `- ${networkInWords(like.network)}`,
+    `- The user's files are in /session. ${like.storage === "BIND" ? "They are kept on the host's disk." : "They live in memory, as long as the sandbox."}`,
     "- What you save in /session/artifacts is kept for the user and shown as a file to download; use good file names.",
     ...(info
       ? [
           `- Code may run ${info.limits.timeout_s} seconds unless you ask for more, with ${info.limits.memory_mb} MB.`,
+        ]
+      : []),
+    ...(lost
+      ? [
+          "- The sandbox that you worked in before has ended: its variables and files are gone, except what is listed below. Make again what you need, and say so when the user has to give a file again.",
         ]
       : []),
     "- Look at the data before you conclude, and check results that surprise you. If code fails, read the error and mend it.",
@@ -63,10 +88,21 @@ export function systemPrompt(
     );
   lines.push(
     ...listed("Files in /session now", files),
-    ...listed(`Datasets${where(info?.datasets.access)}`, datasets),
+    ...listed(`Datasets${where(like.datasets?.access)}`, datasets),
   );
   if (settings.prompt) lines.push("", settings.prompt);
   return lines.join("\n");
+}
+
+function packagesInWords({ image, dependencies = {} }: Likeness): string[] {
+  const names = Object.entries(dependencies).map(([name, version]) => `${name} ${version}`.trim());
+  return [
+    // Those of Sandbar have what is said above.
+    ...(image && !image.startsWith("sandbar/")
+      ? [`- Its image is ${image}: look which packages are there.`]
+      : []),
+    ...(names.length > 0 ? [`- Installed for it besides: ${names.join(", ")}.`] : []),
+  ];
 }
 
 const where = (access: string | undefined) =>
@@ -76,4 +112,11 @@ function listed(title: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
   const more = names.length > MOST_NAMES ? [`… and ${names.length - MOST_NAMES} more`] : [];
   return ["", `${title}:`, ...[...names.slice(0, MOST_NAMES), ...more].map((name) => `- ${name}`)];
+}
+
+function networkInWords(network: Likeness["network"]): string {
+  if (network === "egress") return "It may reach the internet.";
+  if (network === undefined || network === "none" || network.allow.length === 0)
+    return "It has no network: nothing can be downloaded or installed from there.";
+  return `Of the network it reaches only ${network.allow.join(", ")}, through the proxy that HTTP_PROXY names.`;
 }

@@ -1,14 +1,15 @@
 /** @module One run of the agent: from its request, or from where a crash has left it, to its end or its next question. */
 import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
-import type { Sandbar } from "@sandbar/sdk";
-import { CreateSessionSchema, type Language, type ModelSettings, SandbarError } from "@sandbar/shared";
-import { z } from "zod";
-import type { RunRequest, StreamMode } from "../api/shapes.ts";
+import type { Sandbar, SessionOptions, SessionRecord } from "@sandbar/sdk";
+import { type ModelSettings, SandbarError } from "@sandbar/shared";
+import type { z } from "zod";
+import { type RunRequest, type StreamMode, WishesSchema } from "../api/shapes.ts";
 import type { Images } from "../thread/images.ts";
 import type { Run } from "../thread/runs.ts";
 import { agentGraph } from "./agent-graph.ts";
 import { ObjectCheckpointer } from "./checkpointer.ts";
+import { FreshIds } from "./fresh-ids.ts";
 import { linkPictures } from "./middleware.ts";
 import { chooseModel } from "./models.ts";
 import { sandboxFacts, systemPrompt } from "./prompt.ts";
@@ -35,16 +36,6 @@ export interface Job {
   readonly said: readonly unknown[];
 }
 
-/** What a run may want otherwise than the tenant's settings, in `config.configurable` or `context`. */
-const Wishes = z.object({
-  model: z.string().max(300).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  iterations: z.number().int().min(1).max(200).optional(),
-  approval: z.boolean().optional(),
-  read_only: z.boolean().optional(),
-  session: CreateSessionSchema.omit({ key: true }).optional(),
-});
-
 export async function runGraph(job: Job): Promise<void> {
   const { run, images, signal } = job;
   const { request } = run;
@@ -52,29 +43,10 @@ export async function runGraph(job: Job): Promise<void> {
   const { session = {}, ...wishes } = wishesOf(request);
   const settings = { ...job.settings, ...wishes };
   const chosen = chooseModel(settings);
-  const translator = new Translator(modes, images, job.emit, job.said);
+  const ids = new FreshIds();
+  const translator = new Translator({ modes, images, ids, emit: job.emit, said: job.said });
   const facts = await sandboxFacts(job.sandbar, job.threadId);
-  const runtime: Language = session.runtime ?? "python";
   const checkpointer = new ObjectCheckpointer(job.sql, job.threadId, run.run_id);
-  const graph = agentGraph(checkpointer, {
-    runId: run.run_id,
-    chosen,
-    images,
-    iterations: settings.iterations,
-    prompt: systemPrompt(facts, settings, runtime),
-    // Whoever answers a question is heard, even if nobody would be asked now.
-    approval: settings.approval || request.command?.resume !== undefined,
-    tell: (event) => translator.tell(event),
-    tools: agentTools({
-      sandbar: job.sandbar,
-      key: job.threadId,
-      // A sandbox that is there is taken as it is.
-      session: facts.session ? { datasets: facts.session.info.datasets } : session,
-      readOnly: settings.read_only,
-      onEvent: (event, call) => translator.execution(event, call),
-    }),
-  });
-
   const configurable = {
     ...(request.config?.configurable ?? {}),
     thread_id: job.threadId,
@@ -82,6 +54,30 @@ export async function runGraph(job: Job): Promise<void> {
     run_id: run.run_id,
     ...(job.resumed ? {} : startingPoint(request)),
   };
+  const former = await formerSession(checkpointer, configurable);
+  const graph = agentGraph(checkpointer, {
+    runId: run.run_id,
+    chosen,
+    images,
+    ids,
+    iterations: settings.iterations,
+    prompt: systemPrompt(facts, settings, {
+      wished: session,
+      lost: former !== null && former !== facts.session?.id,
+    }),
+    // Whoever answers a question is heard, even if nobody would be asked now.
+    approval: settings.approval || request.command?.resume !== undefined,
+    tell: (event) => translator.tell(event),
+    tools: agentTools({
+      sandbar: job.sandbar,
+      key: job.threadId,
+      // A sandbox that is there is taken as it is.
+      session: facts.session ? sameAs(facts.session.info) : session,
+      readOnly: settings.read_only,
+      onEvent: (event, call) => translator.execution(event, call),
+    }),
+  });
+
   const about = {
     run_id: run.run_id,
     thread_id: job.threadId,
@@ -146,8 +142,8 @@ async function streamEvents(
 const isGraph = (event: Record<string, unknown>) =>
   (event.parent_ids as unknown[] | undefined)?.length === 0 || event.name === "LangGraph";
 
-function wishesOf(request: RunRequest): z.infer<typeof Wishes> {
-  const parsed = Wishes.safeParse({ ...request.config?.configurable, ...request.context });
+function wishesOf(request: RunRequest): z.infer<typeof WishesSchema> {
+  const parsed = WishesSchema.safeParse({ ...request.config?.configurable, ...request.context });
   if (parsed.success) return defined(parsed.data);
   const [issue] = parsed.error.issues;
   throw new SandbarError(
@@ -163,6 +159,19 @@ function defined<T extends object>(value: T): T {
 function startingPoint({ checkpoint, checkpoint_id }: RunRequest): { checkpoint_id?: string } {
   const id = checkpoint?.checkpoint_id ?? checkpoint_id;
   return id ? { checkpoint_id: id } : {};
+}
+
+/** In which sandbox code ran last, as the thread's messages say. */
+async function formerSession(checkpointer: ObjectCheckpointer, configurable: object): Promise<string | null> {
+  const tuple = await checkpointer.getTuple({ configurable });
+  const messages = (tuple?.checkpoint.channel_values.messages ?? []) as { artifact?: unknown }[];
+  const ran = messages.findLast(({ artifact }) => sessionOf(artifact) !== null);
+  return sessionOf(ran?.artifact);
+}
+
+function sessionOf(artifact: unknown): string | null {
+  const id = (artifact as { session_id?: unknown } | null | undefined)?.session_id;
+  return typeof id === "string" ? id : null;
 }
 
 /** Null goes on from where the thread stands. */
@@ -191,10 +200,8 @@ function linked(given: unknown, images: Images): BaseMessage {
   try {
     message = coerceMessageLikeToMessage(given as never);
   } catch (error) {
-    throw new SandbarError(
-      "VALIDATION_FAILED",
-      `input.messages: ${error instanceof Error ? error.message : error}`,
-    );
+    const [why] = String(error instanceof Error ? error.message : error).split("\n");
+    throw new SandbarError("VALIDATION_FAILED", `input.messages: ${why}`);
   }
   if (!message.id) {
     const id = crypto.randomUUID();
@@ -205,3 +212,6 @@ function linked(given: unknown, images: Images): BaseMessage {
   linkPictures(message, images);
   return message;
 }
+
+/** As much as decides which tools there are. */
+const sameAs = ({ datasets, engine }: SessionRecord): SessionOptions => ({ datasets, engine });

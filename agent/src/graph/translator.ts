@@ -8,6 +8,7 @@ import { type AIMessageChunk, type BaseMessage, BaseMessageChunk } from "@langch
 import type { ExecutionEvent } from "@sandbar/sdk";
 import type { StreamMode } from "../api/shapes.ts";
 import type { Images } from "../thread/images.ts";
+import type { FreshIds } from "./fresh-ids.ts";
 import { partToWire, toWire } from "./wire.ts";
 
 export type Emit = (event: string, data: string) => void;
@@ -24,19 +25,32 @@ export function graphModes(modes: readonly StreamMode[]): GraphMode[] {
   return [...wanted];
 }
 
+export interface TranslatorParts {
+  readonly modes: readonly StreamMode[];
+  readonly images: Images;
+  readonly ids: FreshIds;
+  readonly emit: Emit;
+  /** `custom` events of the attempts before. */
+  readonly said: readonly unknown[];
+}
+
 export class Translator {
   readonly #modes: ReadonlySet<StreamMode>;
   readonly #images: Images;
+  readonly #ids: FreshIds;
   readonly #emit: Emit;
+  /** Messages that were told in parts. */
+  readonly #inParts = new Set<string>();
   /** Of `messages`: what has come of each, and who was told of it. */
   readonly #parts = new Map<string, BaseMessageChunk>();
   readonly #told = new Set<string>();
   /** How far each call's stream was told already: after a crash it is read from its beginning again. */
   readonly #heard = new Map<string, number>();
 
-  constructor(modes: readonly StreamMode[], images: Images, emit: Emit, said: readonly unknown[]) {
+  constructor({ modes, images, ids, emit, said }: TranslatorParts) {
     this.#modes = new Set(modes);
     this.#images = images;
+    this.#ids = ids;
     this.#emit = emit;
     for (const event of said) {
       const { tool_call_id, id } = event as { tool_call_id?: string; id?: string };
@@ -49,8 +63,14 @@ export class Translator {
       this.#emit(mode, toWire(payload));
       return;
     }
-    const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
-    if (this.#modes.has("messages-tuple")) this.#emit(`messages`, partToWire(message, metadata));
+    const [given, metadata] = payload as [BaseMessage, Record<string, unknown>];
+    const message = this.#ids.renamed(String(metadata.langgraph_checkpoint_ns), given);
+    const isPart = message instanceof BaseMessageChunk;
+    const id = message.id ?? "";
+    // LangGraph takes a message for another one when its id has changed, and readers would add it to its parts.
+    if (this.#modes.has("messages-tuple") && (isPart || !this.#inParts.has(id)))
+      this.#emit(`messages`, partToWire(message, metadata));
+    if (isPart) this.#inParts.add(id);
     if (this.#modes.has("messages")) this.#whole(message, metadata);
   }
 

@@ -4,12 +4,18 @@ import { ACTING_KEY_HEADER } from "@sandbar/shared";
 import type { Env } from "../env.ts";
 
 const EXECUTIONS = /^\/v1\/sessions\/[^/]+\/executions$/;
+const INTERRUPT = /^(\/v1\/sessions\/[^/]+\/executions\/[^/]+)\/interrupt$/;
 
-/** `begun` is told of every execution that a request has started. */
+/** Told of the executions that requests have started, and of those that they have interrupted. */
+export interface Told {
+  begun(path: string): void;
+  interrupted(path: string): void;
+}
+
 export function doorClient(
   env: Env,
   { key_id, origin }: { key_id: string; origin: string },
-  begun: (path: string) => void = () => {},
+  told?: Told,
 ): Sandbar {
   const own: typeof fetch = async (input, init = {}) => {
     const headers = new Headers(init.headers);
@@ -17,9 +23,15 @@ export function doorClient(
     const response = await env.SANDBAR.fetch(
       new Request(String(input), { ...init, headers, redirect: "manual" }),
     );
-    const path = response.headers.get("Location");
-    if (path && init.method === "POST" && EXECUTIONS.test(new URL(String(input)).pathname)) begun(path);
+    if (told && init.method === "POST") tellOf(told, new URL(String(input)).pathname, response);
     return response;
   };
   return new Sandbar({ url: origin, apiKey: "", fetch: own });
+}
+
+function tellOf(told: Told, path: string, response: Response): void {
+  const started = response.headers.get("Location");
+  if (started && EXECUTIONS.test(path)) told.begun(started);
+  const [, interrupted] = INTERRUPT.exec(path) ?? [];
+  if (interrupted && response.ok) told.interrupted(interrupted);
 }

@@ -46,6 +46,7 @@ export class Driver {
     const { run_id } = run;
     const abort = new AbortController();
     this.#current = { run_id, abort };
+    let failure: unknown = null;
     try {
       if (run.cancel === null) {
         if (run.attempts >= MOST_ATTEMPTS)
@@ -56,13 +57,14 @@ export class Driver {
         runs.begin(run_id);
         await this.#run(run, abort.signal);
       }
-      this.#end(run_id, null);
     } catch (error) {
-      this.#end(run_id, error);
+      failure = error ?? new Error("a run failed and did not say why");
     } finally {
       this.#current = null;
     }
-    if (runs.find(run_id)?.status !== "success") await this.interruptCode(run);
+    // Before its end is written down: whoever finds it unfinished ends the code then.
+    if (failure !== null || runs.find(run_id)?.cancel) await this.#interruptCode(run);
+    this.#end(run_id, failure);
     this.#parts.sql.exec("DELETE FROM executions WHERE run_id = ?", run_id);
     log.prune();
     this.#parts.checkpoints.prune();
@@ -86,9 +88,10 @@ export class Driver {
       resumed: checkpoints.hasRun(run_id),
       images: new Images(sql, threadId),
       said: run.attempts > 0 ? log.custom(run_id) : [],
-      sandbar: doorClient(env, run, (path) =>
-        sql.exec("INSERT OR IGNORE INTO executions VALUES (?, ?)", path, run_id),
-      ),
+      sandbar: doorClient(env, run, {
+        begun: (path) => sql.exec("INSERT OR IGNORE INTO executions VALUES (?, ?)", path, run_id),
+        interrupted: (path) => sql.exec("DELETE FROM executions WHERE path = ?", path),
+      }),
     });
   }
 
@@ -107,6 +110,7 @@ export class Driver {
       log.flush();
       runs.end(run_id, "success");
     } else {
+      checkpoints.forgetAnswers();
       const told = reason(error);
       log.append(run_id, "error", JSON.stringify(told));
       log.flush();
@@ -115,15 +119,19 @@ export class Driver {
     this.#parts.over(run_id);
   }
 
-  /** Of a run that did not end by itself. */
-  async interruptCode(run: Run): Promise<void> {
+  /** Of a run that did not end by itself: what its tools have not interrupted, as after a crash. */
+  async #interruptCode(run: Run): Promise<void> {
     const rows = this.#parts.sql
       .exec<{ path: string }>("SELECT path FROM executions WHERE run_id = ?", run.run_id)
       .toArray();
     if (rows.length === 0) return;
     const { http } = doorClient(this.#parts.env, run);
     await Promise.all(
-      rows.map(({ path }) => http.send("POST", `${path}/interrupt`, { safe: true }).catch(() => undefined)),
+      rows.map(({ path }) =>
+        http
+          .send("POST", `${path}/interrupt`, { safe: true })
+          .catch((error) => console.error("could not interrupt", path, error)),
+      ),
     );
   }
 }

@@ -84,6 +84,41 @@ export class EventLog {
     return found;
   }
 
+  /** A stretch of what all runs have said; they speak one after the other, in the order of their numbers. */
+  readAll({ run, id }: { run: number; id: number }): (LoggedEvent & { run: number })[] {
+    const rows = this.#sql.exec<{
+      run: number;
+      run_id: string;
+      id: number;
+      event: string;
+      data: string | null;
+    }>(
+      `SELECT r.number AS run, e.run_id, e.id, e.event, e.data FROM runs r JOIN events e ON e.run_id = r.run_id
+       WHERE (r.number, e.id) > (?, ?) ORDER BY r.number, e.id LIMIT 500`,
+      ...[run, id],
+    );
+    const found: (LoggedEvent & { run: number })[] = [];
+    let chars = 0;
+    for (const row of rows) {
+      const data = loadText(this.#sql, owner(row.run_id, row.id), row.data);
+      found.push({ run: row.run, id: row.id, event: row.event, data });
+      chars += data.length;
+      if (chars >= READ_CHARS) break;
+    }
+    return found;
+  }
+
+  /** After everything that was said. */
+  end(): { run: number; id: number } {
+    const [last] = this.#sql
+      .exec<{ run: number; id: number }>(
+        `SELECT r.number AS run, e.id FROM runs r JOIN events e ON e.run_id = r.run_id
+         ORDER BY r.number DESC, e.id DESC LIMIT 1`,
+      )
+      .toArray();
+    return last ?? { run: 0, id: 0 };
+  }
+
   /** Every `custom` event of the run, for whoever must not say it twice. */
   custom(run_id: string): unknown[] {
     return this.#sql

@@ -12,15 +12,18 @@ import { refuseBeyond } from "@sandbar/worker/src/session/sse.ts";
 import type { History, RunRequest, StreamMode, UpdateState } from "../api/shapes.ts";
 import { noteThread, removeThread, type ThreadStatus } from "../db/threads.ts";
 import type { Env } from "../env.ts";
-import { CheckpointRows } from "./checkpoint-rows.ts";
+import { type CheckpointPoint, CheckpointRows } from "./checkpoint-rows.ts";
 import { copyRows, type ThreadCopy, takeRows } from "./copy.ts";
 import { doorClient } from "./door-client.ts";
 import { Driver } from "./driver.ts";
 import { EventLog } from "./event-log.ts";
 import { Images, type StoredImage } from "./images.ts";
+import { patientJson } from "./patient-json.ts";
 import { runStream } from "./run-stream.ts";
 import { isOver, type Run, type RunStatus, Runs, type Strategy } from "./runs.ts";
 import { createTables } from "./schema.ts";
+import { THREAD_TOPIC, type ThreadCursor, threadStream } from "./thread-stream.ts";
+import { titleFrom } from "./title.ts";
 
 /** How soon after a crash a run goes on by itself. */
 const LOOK_AGAIN_MS = 5_000;
@@ -29,7 +32,6 @@ const TEMPORARY_MS = 60_000;
 /** How soon it shows that a reader has gone, where that matters. */
 const NOTICE_LEFT_MS = 1_000;
 const MOST_WAITING = 100;
-const TITLE_CHARS = 80;
 const NO_RUN = "No such run";
 
 export interface Who {
@@ -47,6 +49,15 @@ export interface NewRun {
   /** The thread goes when the run has ended. */
   readonly temporary: boolean;
 }
+
+/** Of a thread's state, as JSON. */
+interface ThreadValues {
+  readonly values: string | null;
+  readonly interrupts: string;
+  /** Something comes next. */
+  readonly waiting: boolean;
+}
+const NOTHING_ASKED = "{}";
 
 export interface ThreadSummary {
   readonly status: ThreadStatus;
@@ -71,7 +82,10 @@ export class ThreadObject extends DurableObject<Env> {
     this.#sql = ctx.storage.sql;
     createTables(this.#sql);
     this.#runs = new Runs(this.#sql);
-    this.#log = new EventLog(this.#sql, (run_id) => this.#signal.wake(run_id));
+    this.#log = new EventLog(this.#sql, (run_id) => {
+      this.#signal.wake(run_id);
+      this.#signal.wake(THREAD_TOPIC);
+    });
     this.#checkpoints = new CheckpointRows(this.#sql);
     this.#driver = new Driver({
       env,
@@ -102,7 +116,7 @@ export class ThreadObject extends DurableObject<Env> {
     const { temporary: _, ...given } = wanted;
     const run = this.#runs.add(given);
     // Before the answer: whatever happens from here on, the run is found again.
-    await this.ctx.storage.setAlarm(Date.now() + LOOK_AGAIN_MS);
+    await this.#lookAgain();
     this.#drive();
     return ok(run);
   }
@@ -153,15 +167,42 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   /** The thread's values once the run has ended, as JSON; of a run that failed, why. */
-  async wait(who: Who, run_id: string): Promise<Answer<string>> {
+  async wait(
+    who: Who,
+    run_id: string,
+    { cancelWhenLeft }: { cancelWhenLeft: boolean },
+  ): Promise<Answer<ReadableStream<Uint8Array>>> {
     this.#own(who);
+    if (!this.#runs.find(run_id)) return refuse("NOT_FOUND", NO_RUN);
+    const left = () => this.#cancel(run_id, "interrupt");
+    const watched = cancelWhenLeft ? { everyMs: NOTICE_LEFT_MS, left } : {};
+    return ok(patientJson(this.#result(run_id), watched));
+  }
+
+  async #result(run_id: string): Promise<string> {
     const ended = await this.#over(run_id);
-    if (!ended) return refuse("NOT_FOUND", NO_RUN);
-    if (ended.error) return ok(JSON.stringify({ __error__: ended.error }));
+    if (!ended)
+      return JSON.stringify({ __error__: { error: "NOT_FOUND", message: "The run was rolled back" } });
+    if (ended.error) return JSON.stringify({ __error__: ended.error });
     const { values, interrupts } = await this.#values();
     const asked = Object.values(JSON.parse(interrupts) as Record<string, unknown[]>).flat();
-    if (asked.length === 0) return ok(values ?? "null");
-    return ok(JSON.stringify({ ...JSON.parse(values ?? "{}"), __interrupt__: asked }));
+    if (asked.length === 0) return values ?? "null";
+    return JSON.stringify({ ...JSON.parse(values ?? "{}"), __interrupt__: asked });
+  }
+
+  /** What all runs of the thread say, from now on or from a point that a reader has come to. */
+  async streamThread(
+    who: Who,
+    options: { after: ThreadCursor | null; lifecycle: boolean; key_id: string },
+  ): Promise<ReadableStream<Uint8Array>> {
+    this.#own(who);
+    const parts = {
+      log: this.#log,
+      signal: this.#signal,
+      there: () => this.#who() !== null,
+      allowed: () => this.env.SANDBAR.stillGood(options.key_id),
+    };
+    return threadStream(parts, options.after ?? this.#log.end(), options.lifecycle);
   }
 
   async cancel(
@@ -180,14 +221,15 @@ export class ThreadObject extends DurableObject<Env> {
 
   async cancelAll(who: Who, run_ids: string[] | null, action: "interrupt" | "rollback"): Promise<void> {
     this.#own(who);
-    for (const { run_id } of this.#runs.unfinished())
+    for (const { run_id } of this.#runs.all())
       if (run_ids === null || run_ids.includes(run_id)) this.#cancel(run_id, action);
   }
 
   async summary(who: Who): Promise<ThreadSummary> {
     this.#own(who);
-    const { values, interrupts, waiting } = await this.#values();
-    return { status: this.#status(waiting), values, interrupts, error: this.#runs.latest()?.error ?? null };
+    const now = await this.#values();
+    const { values, interrupts } = now;
+    return { status: this.#status(now), values, interrupts, error: this.#runs.latest()?.error ?? null };
   }
 
   /** As JSON. */
@@ -204,6 +246,11 @@ export class ThreadObject extends DurableObject<Env> {
     if (this.#checkpoints.empty) return "[]";
     const { threadHistory } = await import("../graph/thread-state.ts");
     return threadHistory(this.#stateOf(), wanted);
+  }
+
+  async points(who: Who): Promise<CheckpointPoint[]> {
+    this.#own(who);
+    return this.#checkpoints.points();
   }
 
   async updateState(who: Who, update: UpdateState): Promise<Answer<Record<string, unknown>>> {
@@ -240,18 +287,26 @@ export class ThreadObject extends DurableObject<Env> {
   /** Ends what runs and forgets everything. The sandbox is the caller's to stop. */
   async remove(who: Who): Promise<void> {
     this.#own(who);
-    for (const { run_id } of this.#runs.unfinished()) this.#cancel(run_id, "interrupt");
+    for (const { run_id } of this.#runs.all()) this.#cancel(run_id, "interrupt");
     await this.#driving;
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     createTables(this.#sql);
+    this.#signal.wake(THREAD_TOPIC);
+  }
+
+  /** Forgets how the thread has come to its state. */
+  async keepLatest(who: Who): Promise<void> {
+    this.#own(who);
+    if (this.#runs.unfinished().length === 0) this.#checkpoints.keepLatest();
   }
 
   override async alarm(): Promise<void> {
     const who = this.#who();
     if (!who) return;
-    if (this.#runs.unfinished().length > 0) {
-      await this.ctx.storage.setAlarm(Date.now() + LOOK_AGAIN_MS);
+    this.#runs.queueDue();
+    if (this.#runs.unfinished().length > 0 || this.#runs.nextDue() !== null) {
+      await this.#lookAgain();
       this.#drive();
     } else if (this.ctx.storage.kv.get("temporary")) await this.#vanish(who);
     else if (this.ctx.storage.kv.get("unnoted")) await this.#note();
@@ -268,15 +323,25 @@ export class ThreadObject extends DurableObject<Env> {
     this.ctx.waitUntil(driving);
   }
 
+  /** Soon while a run is under way, when the next one is due otherwise. */
+  async #lookAgain(): Promise<void> {
+    const soon = this.#runs.unfinished().length > 0;
+    const due = this.#runs.nextDue();
+    if (soon || due !== null)
+      await this.ctx.storage.setAlarm(soon || due === null ? Date.now() + LOOK_AGAIN_MS : due);
+  }
+
   async #driveAll(): Promise<void> {
     await this.#note();
     for (;;) {
+      this.#runs.queueDue();
       const [run] = this.#runs.unfinished();
       if (!run) break;
       await this.#driver.carryOut(run);
       await this.#note();
     }
-    if (this.ctx.storage.kv.get("temporary")) await this.ctx.storage.setAlarm(Date.now() + TEMPORARY_MS);
+    if (this.#runs.nextDue() !== null) await this.#lookAgain();
+    else if (this.ctx.storage.kv.get("temporary")) await this.ctx.storage.setAlarm(Date.now() + TEMPORARY_MS);
     else if (!this.ctx.storage.kv.get("unnoted")) await this.ctx.storage.deleteAlarm();
   }
 
@@ -297,16 +362,19 @@ export class ThreadObject extends DurableObject<Env> {
     }
   }
 
-  async #values(): Promise<{ values: string | null; interrupts: string; waiting: boolean }> {
-    if (this.#checkpoints.empty) return { values: null, interrupts: "{}", waiting: false };
+  async #values(): Promise<ThreadValues> {
+    if (this.#checkpoints.empty) return { values: null, interrupts: NOTHING_ASKED, waiting: false };
     const { threadValues } = await import("../graph/thread-state.ts");
     return threadValues(this.#stateOf());
   }
 
-  #status(waiting: boolean): ThreadStatus {
+  #status({ waiting, interrupts }: Pick<ThreadValues, "waiting" | "interrupts">): ThreadStatus {
     if (this.#runs.unfinished().length > 0) return "busy";
-    if (this.#runs.latest()?.status === "error") return "error";
-    return waiting ? "interrupted" : "idle";
+    const last = this.#runs.latest()?.status;
+    if (last === "error") return "error";
+    // What was stopped by its user waits for nobody.
+    const stopped = last === "interrupted" && interrupts === NOTHING_ASKED;
+    return waiting && !stopped ? "interrupted" : "idle";
   }
 
   /** Tells the list how the thread stands; later, when the list does not answer. */
@@ -314,9 +382,10 @@ export class ThreadObject extends DurableObject<Env> {
     const { tenant, thread_id } = this.#who()!;
     this.ctx.storage.kv.put("unnoted", true);
     try {
-      const waiting = this.#runs.unfinished().length === 0 && (await this.#values()).waiting;
+      const busy = this.#runs.unfinished().length > 0;
+      const now = busy ? { waiting: false, interrupts: NOTHING_ASKED } : await this.#values();
       await noteThread(this.env.DB, tenant, thread_id, {
-        status: this.#status(waiting),
+        status: this.#status(now),
         title: this.#title(),
       });
       this.ctx.storage.kv.delete("unnoted");
@@ -336,10 +405,7 @@ export class ThreadObject extends DurableObject<Env> {
     const message = Array.isArray(messages) ? messages[0] : messages;
     const content =
       typeof message === "string" ? message : (message as { content?: unknown } | undefined)?.content;
-    const text = Array.isArray(content) ? content.map((block) => block?.text ?? "").join(" ") : content;
-    if (typeof text !== "string" || text.trim() === "") return null;
-    const line = text.trim().replace(/\s+/g, " ");
-    return line.length > TITLE_CHARS ? `${line.slice(0, TITLE_CHARS - 1)}…` : line;
+    return titleFrom(content);
   }
 
   async #vanish(who: Who): Promise<void> {

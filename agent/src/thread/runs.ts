@@ -22,6 +22,8 @@ export interface Run {
 
 export const isOver = ({ status }: Pick<Run, "status">) => status !== "pending" && status !== "running";
 
+const dueAt = ({ created_at, request }: Run) => Date.parse(created_at) + (request.after_seconds ?? 0) * 1000;
+
 type Row = Record<string, string | number | null>;
 
 const read = (row: Row): Run =>
@@ -66,12 +68,38 @@ export class Runs {
       .map(read);
   }
 
-  /** Oldest first: what is running, then what waits. */
+  /** Oldest first: what is running, then what waits for its turn. What waits for its time is not among them. */
   unfinished(): Run[] {
+    return this.all().filter(({ request }) => request.after_seconds === undefined);
+  }
+
+  /** All that have not ended. */
+  all(): Run[] {
     return this.#sql
       .exec<Row>("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY number")
       .toArray()
       .map(read);
+  }
+
+  /** When the time of the next one comes that waits for its time. */
+  nextDue(): number | null {
+    const times = this.#delayed().map(dueAt);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** Those whose time has come join the queue at its end; so do those that are cancelled, to be ended in their turn. */
+  queueDue(now = Date.now()): void {
+    for (const run of this.#delayed())
+      if (run.cancel !== null || dueAt(run) <= now)
+        this.#sql.exec(
+          `UPDATE runs SET number = (SELECT max(number) + 1 FROM runs), request = json_remove(request, '$.after_seconds')
+           WHERE run_id = ?`,
+          run.run_id,
+        );
+  }
+
+  #delayed(): Run[] {
+    return this.all().filter(({ request }) => request.after_seconds !== undefined);
   }
 
   latest(): Run | null {

@@ -4,7 +4,8 @@ import type { Artifact } from "@sandbar/sdk";
 import { saveArtifact } from "@sandbar/sdk/node";
 import type { Command } from "commander";
 import { UsageError } from "../invocation/explain.ts";
-import { cli, existingSession, number } from "../invocation/global-options.ts";
+import { cli, existingSession } from "../invocation/global-options.ts";
+import { number } from "../invocation/option-values.ts";
 import { untilSignalled } from "../invocation/signals.ts";
 import { age, type Column, printList, printOne, size } from "../terminal/print.ts";
 import { progressBar } from "../terminal/progress.ts";
@@ -32,10 +33,13 @@ export function addArtifacts(program: Command): void {
       const of = reference ? (await existingSession(context, reference)).artifacts : context.client.artifacts;
       printList(await of.list().all(), COLUMNS, context.output);
     });
-  artifacts.command("get <artifact>").action(async (id: string, _, command: Command) => {
-    const { client, output } = cli(command);
-    printOne(await client.artifacts.get(id), output);
-  });
+  artifacts
+    .command("get <artifact>")
+    .description("save an artifact as a file, or print it")
+    .action(async (id: string, _, command: Command) => {
+      const { client, output } = cli(command);
+      printOne(await client.artifacts.get(id), output);
+    });
   artifacts
     .command("save <artifact> [path]")
     .description("download; - writes to standard output")
@@ -62,6 +66,7 @@ export function addArtifacts(program: Command): void {
     });
   artifacts
     .command("remove <artifact...>")
+    .description("remove artifacts for good")
     .alias("rm")
     .action(async (ids: string[], _, command: Command) => {
       for (const id of ids) await cli(command).client.artifacts.delete(id);
@@ -70,6 +75,7 @@ export function addArtifacts(program: Command): void {
   const datasets = program.command("datasets").alias("dataset").description("datasets of a session");
   datasets
     .command("list <session>", { isDefault: true })
+    .description("datasets of a session")
     .alias("ls")
     .action(async (reference: string, _, command: Command) => {
       const context = cli(command);

@@ -1,9 +1,10 @@
-/** @module What leads into a browser, `sandbar console` and `sandbar preview`; and `sandbar whoami`. */
+/** @module What leads into a browser, `sandbar console`, `ports` and `preview`; and `sandbar whoami`. */
 import { spawn } from "node:child_process";
+import type { Me } from "@sandbar/shared";
 import type { Command } from "commander";
 import { UsageError } from "../invocation/explain.ts";
 import { cli, existingSession } from "../invocation/global-options.ts";
-import { type Format, printOne } from "../terminal/print.ts";
+import { age, type Format, printList, printOne } from "../terminal/print.ts";
 
 export function addConsole(program: Command): void {
   program
@@ -13,6 +14,25 @@ export function addConsole(program: Command): void {
     .action(async ({ open }: { open?: boolean }, command: Command) => {
       const { client, output } = cli(command);
       show(await client.consoleLink(), output, open);
+    });
+
+  program
+    .command("ports <session>")
+    .description("where something listens inside a session")
+    .action(async (reference: string, _, command: Command) => {
+      const context = cli(command);
+      const session = await existingSession(context, reference);
+      printList(
+        await session.ports(),
+        [
+          { title: "port", value: ({ port }) => port, right: true },
+          { title: "address", value: ({ addresses }) => addresses.join(",") },
+          { title: "pid", value: ({ pid }) => pid, right: true },
+          { title: "process", value: ({ process_id }) => process_id },
+          { title: "command", value: ({ command: words }) => words },
+        ],
+        context.output,
+      );
     });
 
   program
@@ -30,8 +50,19 @@ export function addConsole(program: Command): void {
     .description("the tenant, key and scopes that the server knows you by")
     .action(async (_, command: Command) => {
       const { client, output } = cli(command);
-      printOne(await client.me(), output);
+      const me = await client.me();
+      printOne(output === "json" ? me : inWords(me, client.url), output);
     });
+}
+
+function inWords({ tenant, scopes, key, expires_at }: Me, url: string) {
+  return {
+    tenant,
+    scopes: scopes.join(", "),
+    key: `${key.name} (${key.id})`,
+    expires: expires_at ? `${age(expires_at)} (${expires_at})` : "never",
+    url,
+  };
 }
 
 function portNumber(text: string): number {

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { SandbarError } from "@sandbar/sdk";
+import { ENGINES } from "@sandbar/shared";
 import type { Command } from "commander";
 import { type Cli, cli } from "../invocation/global-options.ts";
 import { printJson } from "../terminal/print.ts";
@@ -60,11 +61,11 @@ function failed(error: Error): Omit<Finding, "check"> {
 }
 
 async function node(): Promise<Omit<Finding, "check">> {
-  const good = Number(process.versions.node.split(".")[0]) >= 24;
+  const major = Number(process.versions.node.split(".")[0]);
   return {
-    state: good ? "ok" : "warn",
-    detail: process.versions.node,
-    hint: "The control plane and agent-host need Node 24; `npm start` brings its own.",
+    state: major >= 20 ? "ok" : "fail",
+    detail: process.versions.node + (major < 24 ? " (agent-host and the control plane need 24)" : ""),
+    hint: "The command line and the SDK need Node 20 or newer.",
   };
 }
 
@@ -76,7 +77,7 @@ async function docker({ config }: Cli): Promise<Omit<Finding, "check">> {
     return {
       state: "warn",
       detail: "does not answer here",
-      hint: `Only needed if this machine runs sessions; ${config.url} may have other hosts.`,
+      hint: `Only needed for sessions in containers on this machine; ${config.url} may have other hosts, or WebAssembly.`,
     };
   }
 }
@@ -111,7 +112,19 @@ async function hosts({ client }: Cli): Promise<Omit<Finding, "check">> {
           ? "`sandbar hosts uncordon <host>` puts a host back in service."
           : "Start agent-host, or `sandbar up`.",
       };
-    return { state: "ok", detail: `${online.length} of ${all.length} take sessions` };
+    const full = online.find(({ capacity }) => capacity?.refuses !== undefined);
+    if (full)
+      return {
+        state: online.every(({ capacity }) => capacity?.refuses !== undefined) ? "fail" : "warn",
+        detail: `${full.name} takes no new sessions: ${full.capacity!.refuses}`,
+        hint: "Make room there: what sessions left is in SESSIONS_ROOT, volumes and artifacts in SANDBAR_HOME.",
+      };
+    const engines = new Set(
+      online.flatMap(({ capacity }) => capacity?.engines ?? []).map(({ engine }) => engine),
+    );
+    const kinds = Array.from(engines, (engine) => ENGINES[engine].title).sort();
+    const where = kinds.length ? `, in ${kinds.join(" and ")}` : "";
+    return { state: "ok", detail: `${online.length} of ${all.length} take sessions${where}` };
   } catch (error) {
     if (error instanceof SandbarError && error.status === 403)
       return { state: "ok", detail: "not visible to this key (agent scope)" };

@@ -1,7 +1,8 @@
 /** @module `sandbar events`: what happens in the tenant, as it happens. */
 import type { TenantEvent } from "@sandbar/sdk";
 import { type Command, Option } from "commander";
-import { cli, positive } from "../invocation/global-options.ts";
+import { cli } from "../invocation/global-options.ts";
+import { positive } from "../invocation/option-values.ts";
 import { clean, size } from "../terminal/print.ts";
 
 const TYPES = ["session", "execution", "artifact", "host"] as const;

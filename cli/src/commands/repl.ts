@@ -1,20 +1,21 @@
 /** @module `sandbar repl`: a prompt on a kernel that keeps its variables. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import type { Session } from "@sandbar/sdk";
 import type { Language } from "@sandbar/shared";
 import type { Command } from "commander";
 import { explain } from "../invocation/explain.ts";
-import { addSessionFlags, cli, number, type SessionFlags, sessionFor } from "../invocation/global-options.ts";
+import { addSessionFlags, cli, type SessionFlags, sessionFor } from "../invocation/global-options.ts";
+import { number } from "../invocation/option-values.ts";
 import { Completer, type Offer } from "../terminal/completer.ts";
 import { showLive } from "../terminal/live.ts";
 import { clean, dim, size } from "../terminal/print.ts";
+import { stateFile } from "../terminal/state-file.ts";
 import { TypedLines } from "../terminal/typed-lines.ts";
 import { wantsMore } from "../terminal/wants-more.ts";
 
-const HISTORY_FILE = join(process.env.XDG_STATE_HOME ?? join(homedir(), ".local/state"), "sandbar/history");
+const HISTORY_FILE = stateFile("history");
 const HISTORY_LINES = 1000;
 const COMMANDS = ["/help", "/state", "/sh ", "/restart", "/files", "/artifacts", "/quit"];
 /** Ends a prompt of the language's own. */

@@ -1,6 +1,5 @@
 /** @module `sandbar run` and `sandbar sh`. */
-import { readFileSync } from "node:fs";
-import * as nodeModule from "node:module";
+import { fstatSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import { quote } from "@sandbar/sdk";
@@ -12,22 +11,25 @@ import {
   addSessionFlags,
   type Cli,
   cli,
-  number,
-  pair,
   type SessionFlags,
   sessionFor,
 } from "../invocation/global-options.ts";
+import { number, pair } from "../invocation/option-values.ts";
+import { withoutTypes } from "../invocation/typescript-source.ts";
 import { interruptible, showLive } from "../terminal/live.ts";
-import { printJson } from "../terminal/print.ts";
+import { dim, printJson } from "../terminal/print.ts";
 
 const LANGUAGES: Record<string, Language> = {
   ".py": "python",
   ".js": "node",
   ".mjs": "node",
   ".ts": "node",
+  ".mts": "node",
   ".r": "r",
   ".sh": "bash",
 };
+
+const TYPESCRIPT = new Set([".ts", ".mts"]);
 
 interface RunFlags extends SessionFlags {
   code?: string;
@@ -58,12 +60,14 @@ export function addRun(program: Command): void {
     program
       .command("sh <command...>")
       .description("run a shell command; one argument is taken as shell text, several as one command's words")
-      .option("--stdin", "pass standard input to the command"),
+      .option("--stdin", "pass standard input to the command, whatever it is (default: a pipe or a file)")
+      .option("--no-stdin", "leave standard input alone"),
   )
     .passThroughOptions()
     .action(async (words: string[], flags: RunFlags, command: Command) => {
       const code = words.length === 1 ? words[0]! : words.map(quote).join(" ");
-      await execute(cli(command), code, { ...flags, language: "bash" });
+      const stdin = flags.stdin ?? isPipeOrFile();
+      await execute(cli(command), code, { ...flags, stdin, language: "bash" });
     });
 }
 
@@ -78,7 +82,8 @@ function options(command: Command): Command {
 async function execute(context: Cli, code: string, flags: RunFlags): Promise<void> {
   // A throw-away session speaks the code's language; a kept one may speak several.
   const runtime = flags.runtime ?? (flags.session || flags.language === "bash" ? undefined : flags.language);
-  const { session, done } = await sessionFor(context, flags, runtime);
+  const { session, done, kept } = await sessionFor(context, flags, runtime);
+  if (kept) process.stderr.write(`${dim(`session ${session.id}`)}\n`);
   try {
     const stream = session.stream(code, {
       language: flags.language,
@@ -97,26 +102,25 @@ async function execute(context: Cli, code: string, flags: RunFlags): Promise<voi
   }
 }
 
-async function source(file: string | undefined): Promise<string> {
-  if (file === "-" || (file === undefined && !process.stdin.isTTY)) return text(process.stdin);
-  if (file === undefined) throw new UsageError("give a file, - for standard input, or --code");
+/** Programs that start this one often leave it an open socket that never ends; a shell's pipe is a pipe. */
+function isPipeOrFile(): boolean {
   try {
-    const text = readFileSync(file, "utf8");
-    return extname(file) === ".ts" ? withoutTypes(text) : text;
-  } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${(error as Error).message}`);
+    const stdin = fstatSync(0);
+    return stdin.isFIFO() || stdin.isFile();
+  } catch {
+    // Closed.
+    return false;
   }
 }
 
-/** Lines and columns stay where they are, so errors name the right ones. */
-function withoutTypes(code: string): string {
-  if (!nodeModule.stripTypeScriptTypes) throw new Error("types are taken out by Node 22.13 or newer");
-  // Its warning that it is experimental would stand among the program's own output.
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
+async function source(file: string | undefined): Promise<string> {
+  if (file === "-" || (file === undefined && !process.stdin.isTTY)) return text(process.stdin);
+  if (file === undefined) throw new UsageError("give a file, - for standard input, or --code");
+  let code: string;
   try {
-    return nodeModule.stripTypeScriptTypes(code);
-  } finally {
-    process.emitWarning = emitWarning;
+    code = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${(error as Error).message}`);
   }
+  return TYPESCRIPT.has(extname(file).toLowerCase()) ? withoutTypes(file, code) : code;
 }

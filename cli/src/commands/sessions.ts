@@ -14,6 +14,7 @@ const SESSION_COLUMNS: Column<SessionRecord>[] = [
   { title: "id", value: (s) => s.id },
   { title: "key", value: (s) => s.key },
   { title: "runtime", value: (s) => s.runtime },
+  { title: "engine", value: (s) => s.engine },
   { title: "status", value: (s) => s.status },
   { title: "storage", value: (s) => `${s.storage}_${s.datasets.access}` },
   { title: "used", value: (s) => age(s.last_used_at), right: true },
@@ -26,8 +27,8 @@ export function addSessions(program: Command): void {
     .command("list", { isDefault: true })
     .alias("ls")
     .description("sessions of this tenant")
-    .option("--status <status>")
-    .option("--key <key>")
+    .option("--status <status>", "only those in this state, such as ready or stopped")
+    .option("--key <key>", "only those of this key")
     .option("--label <label>", "NAME=VALUE")
     .option("-a, --all", "also those that have ended")
     .action(async (flags, command: Command) => {
@@ -55,11 +56,12 @@ export function addSessions(program: Command): void {
     .command("stop <session...>")
     .aliases(["rm", "delete"])
     .description("stop sessions, by id or key; artifacts stay")
-    .action(async (references: string[], _, command: Command) => {
+    .option("--purge", "also remove the folders that sessions with storage BIND leave on their hosts")
+    .action(async (references: string[], { purge }: { purge?: boolean }, command: Command) => {
       const context = cli(command);
       for (const reference of references) {
         const { id } = await existingSession(context, reference);
-        await context.client.stopSession(id);
+        await context.client.stopSession(id, { purge });
         process.stderr.write(`stopped ${id}\n`);
       }
     });
@@ -67,7 +69,7 @@ export function addSessions(program: Command): void {
   program
     .command("state <session>")
     .description("variables, imports and working directory")
-    .option("--context <name>")
+    .option("--context <name>", "kernel to look at")
     .action(async (reference: string, flags: { context?: string }, command: Command) => {
       const context = cli(command);
       const session = await existingSession(context, reference);
@@ -91,6 +93,7 @@ export function addSessions(program: Command): void {
   const contexts = program.command("contexts").description("named kernels of a session");
   contexts
     .command("list <session>", { isDefault: true })
+    .description("kernels of a session")
     .alias("ls")
     .action(async (reference: string, _, command: Command) => {
       const context = cli(command);
@@ -109,6 +112,7 @@ export function addSessions(program: Command): void {
     });
   contexts
     .command("create <session> <name>")
+    .description("start another kernel in a session")
     .addArgument(new Argument("<language>").choices(["python", "node", "r", "bash"]))
     .action(async (reference: string, name: string, language: "python", _, command: Command) => {
       const context = cli(command);
@@ -125,6 +129,7 @@ export function addSessions(program: Command): void {
       .action(async (reference: string, name: string, _, command: Command) => {
         const session = await existingSession(cli(command), reference);
         await session.contexts[verb](name);
+        process.stderr.write(`${verb === "restart" ? "restarted" : "removed"} ${name}\n`);
       });
 }
 

@@ -36,6 +36,7 @@ export function addTerminal(program: Command): void {
     .description("long-running commands of a session");
   processes
     .command("list <session>", { isDefault: true })
+    .description("processes of a session")
     .alias("ls")
     .action(async (reference: string, _, command: Command) => {
       const context = cli(command);

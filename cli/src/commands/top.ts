@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Sample, SandbarError } from "@sandbar/sdk";
 import type { Session as SessionRecord } from "@sandbar/shared";
 import type { Command } from "commander";
-import { type Cli, cli, positive } from "../invocation/global-options.ts";
+import { type Cli, cli } from "../invocation/global-options.ts";
+import { positive } from "../invocation/option-values.ts";
 import { age, type Column, printJson, size, table } from "../terminal/print.ts";
 import { HOST_COLUMNS } from "./operator.ts";
 

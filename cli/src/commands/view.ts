@@ -12,7 +12,8 @@ import {
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { UsageError } from "../invocation/explain.ts";
-import { cli, number } from "../invocation/global-options.ts";
+import { cli } from "../invocation/global-options.ts";
+import { number } from "../invocation/option-values.ts";
 import { bold, clean, printJson, size } from "../terminal/print.ts";
 
 const READ_LIMIT_BYTES = 32 * 1024 * 1024;

@@ -5,6 +5,8 @@ export const EXIT = {
   ok: 0,
   error: 1,
   usage: 2,
+  /** Code waits for a human's word. */
+  waiting: 3,
   timeout: 124,
   /** Sandbar itself, or the way to it, failed. */
   failed: 125,

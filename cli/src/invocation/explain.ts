@@ -3,6 +3,7 @@
 import { ExecutionAborted, SandbarError } from "@sandbar/sdk";
 import { CommanderError } from "commander";
 import { EXIT } from "./exit-codes.ts";
+import { aboutRefusedKey } from "./refused-key.ts";
 
 /** A mistake in the command line or its files; the message is all there is to say. */
 export class UsageError extends Error {}
@@ -18,10 +19,12 @@ export function explain(
     return EXIT.interrupted;
   }
   if (error instanceof SandbarError) {
-    write(`sandbar: ${error.message}\n`);
+    const refused = error.code === "UNAUTHENTICATED" ? aboutRefusedKey() : null;
+    write(`sandbar: ${refused ? `${error.code}: ${refused.detail}` : error.message}\n`);
     const details = error.errors.map(({ path, message }) => `${path}: ${message}`);
     for (const detail of details) if (!error.message.includes(detail)) write(`  ${detail}\n`);
-    if (error.hint && error.code !== "VALIDATION_FAILED") write(`hint: ${error.hint}\n`);
+    const hint = refused?.hint ?? error.hint;
+    if (hint && error.code !== "VALIDATION_FAILED") write(`hint: ${hint}\n`);
     if (error.requestId) write(`request: ${error.requestId}\n`);
     return EXIT.failed;
   }

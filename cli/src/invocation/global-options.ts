@@ -3,9 +3,11 @@ import { existsSync } from "node:fs";
 import type { Session } from "@sandbar/sdk";
 import { Sandbar, type SessionOptions } from "@sandbar/sdk";
 import { Config } from "@sandbar/sdk/node";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { Format } from "../terminal/print.ts";
 import { UsageError } from "./explain.ts";
+import { duration, mount, number, packages, pair, secret, several } from "./option-values.ts";
+import { rememberKey } from "./refused-key.ts";
 import { temporarySession } from "./temporary-session.ts";
 
 export interface GlobalOptions {
@@ -27,7 +29,9 @@ const GLOBAL_OPTIONS = [
 
 /** On every command, so that they may stand before or after the verb. */
 export function addGlobalOptions(command: Command): void {
-  for (const option of GLOBAL_OPTIONS) command.addOption(option);
+  // A command may have its own kind of one.
+  for (const option of GLOBAL_OPTIONS)
+    if (!command.options.some(({ long }) => long === option.long)) command.addOption(option);
   for (const sub of command.commands) if (!WRAPPERS.has(sub.name())) addGlobalOptions(sub);
 }
 
@@ -51,6 +55,7 @@ export function cli(command: Command): Cli {
     ...(options.apiKey ? { SANDBAR_API_KEY: options.apiKey } : {}),
   };
   const config = Config.fromEnv(options.envFile, env);
+  rememberKey(options.apiKey ? { ...config, apiKeyFrom: "--api-key" } : config);
   return {
     client: new Sandbar({ url: config.url, apiKey: config.apiKey }),
     config,
@@ -70,12 +75,20 @@ export async function existingSession({ client }: Cli, reference: string): Promi
 export interface SessionFlags {
   session?: string;
   runtime?: string;
+  engine?: string;
+  snapshot?: string;
   image?: string;
   storage?: string;
   datasets?: string;
   network?: string;
+  allow?: string[];
+  secret?: { host: string; header: string; secret: string }[];
   memory?: number;
   cpus?: number;
+  dependencies?: Record<string, string>;
+  ttl?: number;
+  label?: Record<string, string>;
+  volume?: { name: string; path: string }[];
   timeout?: number;
   keep?: boolean;
 }
@@ -83,15 +96,44 @@ export interface SessionFlags {
 export function addSessionFlags(command: Command): Command {
   return command
     .option("-s, --session <id-or-key>", "session to use; a new key makes a session that stays")
-    .addOption(new Option("-r, --runtime <runtime>").choices(["python", "node", "r", "bash"]))
+    .addOption(
+      new Option("-r, --runtime <runtime>", "language of a new session (default: python)").choices([
+        "python",
+        "node",
+        "r",
+        "bash",
+      ]),
+    )
+    .addOption(
+      new Option("--engine <engine>", "what runs a new session (default: any, containers first)").choices([
+        "container",
+        "wasm",
+        "any",
+      ]),
+    )
+    .option("--snapshot <id>", "snapshot that a new session begins with")
     .option("--image <image>", "image of a new session")
     .addOption(new Option("--storage <storage>", "storage of a new session").choices(["TMPFS", "BIND"]))
     .addOption(
       new Option("--datasets <access>", "datasets of a new session").choices(["NONE", "LOCAL_RO", "API"]),
     )
     .addOption(new Option("--network <network>", "network of a new session").choices(["none", "egress"]))
+    .option("--allow <HOST>", "name that a new session may reach: a.b, *.a.b:443; repeatable", several)
+    .option(
+      "--secret <HOST HEADER NAME>",
+      "stored secret that requests of a new session get; repeatable",
+      secret,
+    )
     .option("--memory <MB>", "memory limit of a new session", number)
-    .option("--cpus <n>", "CPU limit of a new session", number);
+    .option("--cpus <n>", "CPU limit of a new session", number)
+    .option(
+      "--dependencies <packages>",
+      "packages of a new session: pandas==2.2,duckdb; repeatable",
+      packages,
+    )
+    .option("--ttl <time>", "how long a new session may be idle: 90, 30m, 2h (default: 30m)", duration)
+    .option("--label <NAME=VALUE>", "label of a new session, repeatable", pair)
+    .option("--volume <NAME:PATH>", "volume of a new session and where it is, repeatable", mount);
 }
 
 /** The session that the flags name; without `--session` a fresh one, which `done` stops unless it is kept. */
@@ -99,7 +141,7 @@ export async function sessionFor(
   { client, config }: Cli,
   flags: SessionFlags,
   runtime = flags.runtime,
-): Promise<{ session: Session; done: () => Promise<void> }> {
+): Promise<{ session: Session; done: () => Promise<void>; kept?: boolean }> {
   const asked = askedFor(flags);
   const found = !flags.session
     ? null
@@ -117,9 +159,11 @@ export async function sessionFor(
     ...(runtime ? { runtime: runtime as "python" } : {}),
     ...asked,
     ...(isEmpty(limits) ? {} : { limits }),
-    ...(flags.session ? { key: flags.session } : { labels: { "sandbar/cli": "temporary" } }),
+    ...(flags.session ? { key: flags.session } : {}),
+    ...(flags.session || flags.keep ? {} : { labels: { ...asked.labels, "sandbar/cli": "temporary" } }),
   });
-  if (flags.session || flags.keep) return { session: await making, done: async () => {} };
+  if (flags.session) return { session: await making, done: async () => {} };
+  if (flags.keep) return { session: await making, done: async () => {}, kept: true };
   return temporarySession(making);
 }
 
@@ -128,36 +172,39 @@ const LIVE = new Set(["creating", "ready", "busy"]);
 /** What the flags say about the session itself. */
 function askedFor({
   runtime,
+  engine,
+  snapshot,
   image,
   storage,
   datasets,
   network,
+  allow,
+  secret: secrets,
   memory,
   cpus,
+  dependencies,
+  ttl,
+  label,
+  volume,
 }: SessionFlags): SessionOptions {
   const limits = defined({ memory_mb: memory, cpus });
-  const given = { runtime, image, storage, datasets, network, limits: isEmpty(limits) ? undefined : limits };
+  const given = {
+    runtime,
+    engine,
+    snapshot,
+    image,
+    storage,
+    datasets,
+    network: allow || secrets ? { allow: allow ?? [], secrets } : network,
+    limits: isEmpty(limits) ? undefined : limits,
+    dependencies,
+    idle_ttl_s: ttl,
+    labels: label,
+    volumes: volume,
+  };
   return defined(given) as SessionOptions;
 }
 
 const isEmpty = (fields: object) => Object.keys(fields).length === 0;
 const defined = (fields: object) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-
-export function number(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || Number.isNaN(value)) throw new InvalidArgumentError("must be a number");
-  return value;
-}
-
-export function positive(text: string): number {
-  const value = number(text);
-  if (value <= 0) throw new InvalidArgumentError("must be more than 0");
-  return value;
-}
-
-export function pair(text: string, soFar: Record<string, string> = {}): Record<string, string> {
-  const at = text.indexOf("=");
-  if (at < 1) throw new InvalidArgumentError("must be NAME=VALUE");
-  return { ...soFar, [text.slice(0, at)]: text.slice(at + 1) };
-}

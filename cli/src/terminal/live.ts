@@ -98,7 +98,7 @@ function showEnding(execution: Execution): void {
   process.stderr.write(red(`${why} (variables ${state.variables}, files ${state.files})\n`));
 }
 
-function freeName(extension: string): string {
+export function freeName(extension: string): string {
   for (let n = 1; ; n++) {
     const name = `image-${n}.${extension}`;
     if (!existsSync(name)) return name;

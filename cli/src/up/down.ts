@@ -8,9 +8,15 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { IMAGE_NAMES, imageRef } from "@sandbar/agent-host/setup/images.ts";
 import { removeOldImages } from "@sandbar/agent-host/setup/old-images.ts";
-import { removeContainersAndNetwork, unmountBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
+import { boxesFolder } from "@sandbar/agent-host/src/box/box-folders.ts";
+import { removeContainersLeft } from "@sandbar/agent-host/src/containers-left.ts";
+import { unmountBelow } from "@sandbar/agent-host/src/docker/host-traces.ts";
+import { settleFoldersLeft } from "@sandbar/agent-host/src/folders-left.ts";
+import { readConfig } from "@sandbar/agent-host/src/host/config.ts";
+import { createLog } from "@sandbar/agent-host/src/host/log.ts";
+import { endGuests } from "@sandbar/agent-host/src/wasm/guest-process.ts";
 import Docker from "dockerode";
-import { flagsOf } from "./arguments.ts";
+import { argumentsOf } from "./arguments.ts";
 import { homeFromEnv, runningSupervisor } from "./home.ts";
 
 const HELP = `Stops Sandbar and removes its containers, mounts and networks. Artifacts, keys and metadata stay.
@@ -20,8 +26,7 @@ Usage: npm run down [-- --purge]   (or sandbar down [--purge])
   --purge   also remove SANDBAR_HOME, and sandbox images of earlier recipes that no container uses;
             the images of this checkout stay for the next start`;
 
-const purge = flagsOf(HELP, ["--purge"]).has("--purge");
-const docker = new Docker();
+const { purge } = argumentsOf(HELP, { purge: { type: "boolean" } });
 const home = homeFromEnv();
 const pid = runningSupervisor(home);
 if (pid !== null) {
@@ -34,10 +39,11 @@ if (pid !== null) {
   console.log(`stopped Sandbar (pid ${pid})`);
 }
 
+await endGuests(home.root);
 if (existsSync(home.identityFile)) {
   const { host_id } = JSON.parse(readFileSync(home.identityFile, "utf8")) as { host_id: string };
   try {
-    const removed = await removeContainersAndNetwork(docker, host_id);
+    const removed = await removeContainersLeft(home.root, host_id);
     if (removed > 0) console.log(`removed ${removed} containers`);
   } catch (error) {
     console.error(`Docker could not remove the containers: ${(error as Error).message}`);
@@ -45,18 +51,19 @@ if (existsSync(home.identityFile)) {
   }
 }
 
+await settleFoldersLeft(readConfig({ ...process.env, SANDBAR_HOME: home.root }), createLog("warn"));
 await unmountBelow(home.root);
-rmSync(`${home.root}/boxes`, { recursive: true, force: true });
+rmSync(boxesFolder(home.root), { recursive: true, force: true });
 if (purge) {
   rmSync(home.root, { recursive: true, force: true });
   console.log(`removed ${home.root}`);
   try {
-    for (const ref of await removeOldImages(docker, IMAGE_NAMES.map(imageRef)))
+    for (const ref of await removeOldImages(new Docker(), IMAGE_NAMES.map(imageRef)))
       console.log(`removed the image ${ref}`);
     console.log(
       "images of this checkout stay; `docker image rm $(docker images -q 'sandbar/*')` removes them",
     );
   } catch (error) {
-    console.error(`Docker does not answer, so images were not looked for: ${(error as Error).message}`);
+    console.log(`images were not looked for, since Docker does not answer: ${(error as Error).message}`);
   }
 }

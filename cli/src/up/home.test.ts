@@ -18,8 +18,8 @@ function newHome(): string {
 }
 
 /** A process that claims the home, as `up.ts` does, and keeps what it got until it is ended. */
-async function claim(home: string): Promise<Claim & { child: ChildProcess }> {
-  const child = spawn(process.execPath, ["--input-type=module", "-e", CLAIM, "up.ts"], {
+async function claim(home: string, before = ""): Promise<Claim & { child: ChildProcess }> {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", before + CLAIM, "up.ts"], {
     env: { ...process.env, SANDBAR_HOME: home },
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -48,3 +48,15 @@ test("a home is free after its holder left, and known to be in disorder after it
   await once(second.child, "exit");
   expect(await claim(home)).toMatchObject({ heldBy: null, afterCrash: true });
 });
+
+test.runIf(process.platform === "linux")(
+  "the number of a killed holder may be that of a thread now, as in a new container",
+  async () => {
+    const home = newHome();
+    const asThread = `
+      const { readdirSync, writeFileSync } = await import("node:fs");
+      const thread = readdirSync("/proc/self/task").find((id) => Number(id) !== process.pid);
+      writeFileSync(process.env.SANDBAR_HOME + "/up.pid", thread);`;
+    expect(await claim(home, asThread)).toMatchObject({ heldBy: null, afterCrash: true });
+  },
+);

@@ -1,4 +1,5 @@
 /** @module Where a one-machine deployment keeps everything, and the lock that lets one run at a time. */
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { withFileLock } from "@sandbar/agent-host/setup/file-lock.mjs";
@@ -33,10 +34,20 @@ export function runningSupervisor(home: Home): number | null {
   const pid = Number(readFileSync(home.pidFile, "utf8"));
   try {
     // After a reboot, or in a container, this process may have the number of the one that wrote the file.
-    return pid !== process.pid && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("up.ts") ? pid : null;
+    return pid !== process.pid && !isOwnThread(pid) && commandOf(pid).includes("up.ts") ? pid : null;
   } catch {
     return null;
   }
+}
+
+/** A thread has a number of its own, and the command of its process. */
+function isOwnThread(id: number): boolean {
+  return existsSync(`/proc/self/task/${id}`);
+}
+
+function commandOf(pid: number): string {
+  if (existsSync("/proc/self/cmdline")) return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  return execFileSync("ps", ["-p", String(pid), "-o", "command="], { encoding: "utf8" });
 }
 
 export interface Claim {

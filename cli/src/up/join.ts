@@ -45,12 +45,14 @@ export async function waitForHost({
   url,
   home,
   after,
+  withinMs,
 }: {
   url: string;
   home: Home;
   after: number;
+  withinMs: number;
 }): Promise<void> {
-  for (let attempt = 0; attempt < 300; attempt++) {
+  for (const deadline = Date.now() + withinMs; Date.now() < deadline; ) {
     const answer = await call(url, home.keyFile, `/v1/hosts/${hostIdOf(home)}`).catch(() => null);
     if (answer?.ok) {
       const { status, epoch } = (await answer.json()) as Host;
@@ -58,7 +60,7 @@ export async function waitForHost({
     }
     await sleep(100);
   }
-  throw new Error("agent-host did not come online within 30 s; see its log");
+  throw new Error(`agent-host did not come online within ${withinMs / 1000} s; see its log`);
 }
 
 function hostIdOf(home: Home): string {

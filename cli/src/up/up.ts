@@ -8,18 +8,24 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureDockerEngine } from "@sandbar/agent-host/setup/docker-engine.ts";
 import { ensureImages, IMAGE_NAMES, type ImageName } from "@sandbar/agent-host/setup/images.ts";
+import { endGuests } from "@sandbar/agent-host/src/wasm/guest-process.ts";
 import { configFromEnv, Sandbar } from "@sandbar/sdk";
-import { flagsOf } from "./arguments.ts";
+import { argumentsOf } from "./arguments.ts";
+import { askedEngine, chooseEngine, enginesInUse, type HostEngine } from "./engine-choice.ts";
 import { claimHome, type Home, homeFromEnv, REPO } from "./home.ts";
 import { joinHost, waitForHost } from "./join.ts";
 import { listenablePort, portFromEnv } from "./port.ts";
 import { Supervised } from "./supervisor.ts";
 
 const HELP = `Starts Sandbar on this machine: control plane, agent-host, Docker engine and images as needed.
+Where there is no Docker engine and none can be set up, sessions run Python in WebAssembly.
 
-Usage: npm start   (or sandbar up)
+Usage: npm start [-- --engine container|wasm]   (or sandbar up)
+
+  --engine       what runs sessions, and nothing else (default: containers, else WebAssembly)
 
 Environment:
+  SANDBAR_ENGINE the same, as docker or wasm
   SANDBAR_PORT   port to listen on (default 8787)
   SANDBAR_HOST   address to listen on (default 127.0.0.1)
   SANDBAR_HOME   where everything is kept (default .sandbar)
@@ -31,8 +37,13 @@ Ctrl-C stops the product; sessions stay and are adopted by the next start. \`npm
 const REMOVED = 4;
 /** What a killed start has left gets this long to let go of the port. */
 const ORPHANS_LEAVE_MS = 15_000;
+/** A host in WebAssembly makes a snapshot of Python's memory before it goes online for the first time. */
+const ONLINE_MS: Record<HostEngine, number> = { docker: 30_000, wasm: 180_000 };
 
-flagsOf(HELP);
+/** What runs a command where this start is, for people who are elsewhere: the compose file says it. */
+const REACHED_BY = process.env.SANDBAR_REACHED_BY;
+
+const { engine: engineFlag } = argumentsOf(HELP, { engine: { type: "string" } });
 const home = homeFromEnv();
 const began = Date.now();
 const say = (line: string) =>
@@ -57,11 +68,13 @@ async function stopAll(code: number): Promise<never> {
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => {
     if (stopping) return;
-    say("stopping; sessions stay for the next start (npm run down removes them)");
+    const removal = REACHED_BY ? "docs/compose.md says how they go" : "npm run down removes them";
+    say(`stopping; sessions stay for the next start (${removal})`);
     void stopAll(0);
   });
 
 try {
+  const asked = askedEngine(engineFlag);
   const names = imageNames();
   if (claim.afterCrash) say("the last start did not end cleanly; taking over what it left");
   const port = await listenablePort(
@@ -72,14 +85,22 @@ try {
   const served = startControlPlane(home, port);
   // Whether it came up is asked only after the image, which may take minutes.
   served.catch(() => {});
-  await ensureDockerEngine({ log: say });
-  await ensureImages({ names: [names[0]!], log: say });
+  const engine = await chooseEngine({
+    asked,
+    inUse: enginesInUse(home.root),
+    ensureDocker: () => ensureDockerEngine({ log: say }),
+    say,
+  });
+  if (engine === "docker") {
+    await endGuests(home.root);
+    await ensureImages({ names: [names[0]!], log: say });
+  }
   const url = await served;
   const after = await joinHost({ url, home, say });
-  startAgentHost(home, url);
-  await waitForHost({ url, home, after });
+  startAgentHost(home, url, engine);
+  await waitForHost({ url, home, after, withinMs: ONLINE_MS[engine] });
   await welcome(url, home);
-  if (names.length > 1)
+  if (engine === "docker" && names.length > 1)
     void ensureImages({ names: names.slice(1), log: say }).then(
       () => say(`images ready: ${names.join(", ")}`),
       (error) => say(`an image could not be built; its runtime is not offered: ${(error as Error).message}`),
@@ -125,13 +146,15 @@ function startControlPlane(home: Home, port: number): Promise<string> {
   });
 }
 
-function startAgentHost(home: Home, url: string): void {
-  say("starting agent-host");
+function startAgentHost(home: Home, url: string, engine: HostEngine): void {
+  say(
+    `starting agent-host${engine === "wasm" ? "; the first time, Python in WebAssembly takes about 15 s to prepare" : ""}`,
+  );
   children.push(
     new Supervised({
       name: "agent-host",
       command: [process.execPath, join(REPO, "agent-host/src/main.ts"), "run"],
-      env: { SANDBAR_HOME: home.root, SANDBAR_URL: url },
+      env: { SANDBAR_HOME: home.root, SANDBAR_URL: url, SANDBAR_ENGINE: engine },
       logFile: join(home.logs, "agent-host.log"),
       final: {
         3: "a newer agent-host took over this host id",
@@ -149,6 +172,7 @@ async function welcome(url: string, home: Home): Promise<void> {
     : home.keyFile;
   const apiKey = existsSync(home.keyFile) ? readFileSync(home.keyFile, "utf8").trim() : "";
   if (apiKey.length < 40) throw new Error("no API key was made");
+  const showKey = `${REACHED_BY ? `${REACHED_BY} ` : ""}cat ${relative}`;
   const link = await new Sandbar({ url, apiKey }).consoleLink();
   const settings = [
     ...(url === configFromEnv({}).url ? [] : [`SANDBAR_URL=${url}`]),
@@ -156,18 +180,18 @@ async function welcome(url: string, home: Home): Promise<void> {
   ];
   console.log(`
 Sandbar serves at ${url}   (docs: ${url}/docs, logs: ${home.logs})
-API key: ${relative}
+API key: ${REACHED_BY ? showKey : relative}
 
-Open the console; this link signs you in once, within 10 minutes (npx sandbar console makes another):
+Open the console; this link signs you in once, within 10 minutes (${REACHED_BY ?? "npx"} sandbar console makes another):
 
   ${link.url}
 
 Try it:
 
-  SESSION=$(curl -s ${url}/v1/sessions -H "Authorization: Bearer $(cat ${relative})" -H 'Content-Type: application/json' -d '{"key":"demo"}' | sed 's/.*"id":"\\([^"]*\\)".*/\\1/'); curl -s ${url}/v1/sessions/$SESSION/executions -H "Authorization: Bearer $(cat ${relative})" -H 'Content-Type: application/json' -d '{"code":"print(6 * 7)"}'
+  KEY=$(${showKey}); SESSION=$(curl -s ${url}/v1/sessions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"key":"demo"}' | sed 's/.*"id":"\\([^"]*\\)".*/\\1/'); curl -s ${url}/v1/sessions/$SESSION/executions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"code":"print(6 * 7)"}'
 
-Or, in this folder:
+${REACHED_BY ? "Or" : "Or, in this folder"}:
 
-  ${[...settings, "npx sandbar run -c 'print(6 * 7)'"].join(" ")}
+  ${[...(REACHED_BY ? [REACHED_BY] : [...settings, "npx"]), "sandbar run -c 'print(6 * 7)'"].join(" ")}
 `);
 }

@@ -23,6 +23,10 @@ class FileCalls:
     def quickly(self, function):
         return lambda _guest, params, reply: self._quick.submit(lambda answer: function(params, answer), reply)
 
+    def bulk(self, job, reply) -> None:
+        """`job(dialer)`, as soon as there is a thread for it."""
+        self._bulk.submit(lambda _answer: job(self._dialer), reply)
+
     def streaming(self, function):
         return self._dialing(function, lambda _params: self._bulk)
 

@@ -17,13 +17,17 @@ COPY_BYTES = 256 * 1024
 
 
 def tar(dialer: Dialer, params: dict, _answer) -> dict:
-    """Files, folders and links below a folder; FIFOs, sockets and devices have nothing that could be kept."""
+    """Files, folders and links below a folder; FIFOs, sockets and devices have nothing that could be kept.
+
+    `own`: all of it, or nothing that could not be unpacked again where it was.
+    """
     import tarfile
 
     root = paths.resolve(params)
     if not stat.S_ISDIR(os.stat(root, follow_symlinks=params.get("follow") is True).st_mode):
         raise CallError("NOT_A_FOLDER", "the path is not a folder")
     os.listdir(root)
+    bounds = _Bounds(root) if params.get("own") is True else None
     entries = 0
     with dialer.dial(str(params["transfer"])) as sock:
         archive = tarfile.open(
@@ -34,12 +38,36 @@ def tar(dialer: Dialer, params: dict, _answer) -> dict:
                 entries += 1
                 if entries > ENTRIES:
                     raise CallError("LIMIT_EXCEEDED", "the folder has more than %d entries" % ENTRIES)
-                _add(tarfile, archive, path, name)
+                _add(tarfile, archive, path, name, bounds)
                 archive.members.clear()
         except PermissionError as error:
             raise CallError("PATH_NOT_PERMITTED", ("cannot be read: %s" % os.fsdecode(error.filename or root))[:1000]) from None
         archive.close()
         return {"size": archive.fileobj.fileobj.written, "entries": entries}
+
+
+class _Bounds:
+    """What `untar` would refuse, and more bytes than there is room for: holes and second names of a file become bytes."""
+
+    def __init__(self, root: bytes) -> None:
+        room = os.statvfs(root)
+        self._device = os.stat(root).st_dev
+        self._room = room.f_blocks * room.f_frsize
+        self._left = self._room
+
+    def name(self, name: bytes) -> None:
+        if len(name) > NAME_BYTES or name.count(b"/") >= NAME_PARTS:
+            reason = "a name has more than %d bytes or %d parts: %s" % (NAME_BYTES, NAME_PARTS, _shown(name))
+            raise CallError("LIMIT_EXCEEDED", reason)
+
+    def file(self, name: bytes, status: os.stat_result) -> None:
+        # Without a limit of its own it says 0; what is mounted below has its own.
+        if self._room == 0 or status.st_dev != self._device:
+            return
+        self._left -= status.st_size
+        if self._left < 0:
+            reason = "with its holes and links filled the folder is larger than its storage of %d bytes: %s"
+            raise CallError("LIMIT_EXCEEDED", reason % (self._room, _shown(name)))
 
 
 class _Counted:
@@ -66,11 +94,13 @@ def _below(root: bytes):
         waiting.extend(reversed(folders))
 
 
-def _add(tarfile, archive, path: bytes, name: bytes) -> None:
+def _add(tarfile, archive, path: bytes, name: bytes, bounds: "_Bounds | None") -> None:
     try:
         status = os.lstat(path)
     except FileNotFoundError:
         return
+    if bounds is not None:
+        bounds.name(name)
     info = tarfile.TarInfo(os.fsdecode(name))
     info.mode = stat.S_IMODE(status.st_mode)
     info.mtime = max(0, int(status.st_mtime))
@@ -87,7 +117,10 @@ def _add(tarfile, archive, path: bytes, name: bytes) -> None:
         except FileNotFoundError:
             return
         with os.fdopen(fd, "rb", buffering=0) as file:
-            info.size = os.fstat(fd).st_size
+            opened = os.fstat(fd)
+            info.size = opened.st_size
+            if bounds is not None:
+                bounds.file(name, opened)
             try:
                 archive.addfile(info, file)
             except OSError as error:
@@ -98,6 +131,7 @@ def _add(tarfile, archive, path: bytes, name: bytes) -> None:
 
 
 def untar(dialer: Dialer, params: dict, _answer) -> dict:
+    """`own`: what comes in is what a session was, so links and modes may be whatever its code could have made of them."""
     target = paths.resolve(params)
     os.makedirs(target, exist_ok=True)
     staging = os.path.join(target, paths.part_name())
@@ -105,7 +139,7 @@ def untar(dialer: Dialer, params: dict, _answer) -> dict:
     try:
         with dialer.dial(str(params["transfer"])) as sock:
             incoming = Incoming(sock, params.get("size"))
-            entries = _unpack(incoming, staging, "r|gz" if params.get("gzip") is True else "r|")
+            entries = _unpack(incoming, staging, "r|gz" if params.get("gzip") is True else "r|", params.get("own") is True)
             incoming.drain()
             result = incoming.confirm()
         _merge(staging, target)
@@ -116,13 +150,13 @@ def untar(dialer: Dialer, params: dict, _answer) -> dict:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _unpack(incoming: Incoming, staging: bytes, mode: str) -> int:
+def _unpack(incoming: Incoming, staging: bytes, mode: str, own: bool = False) -> int:
     import tarfile
     import zlib
 
     try:
         with tarfile.open(fileobj=incoming, mode=mode, bufsize=COPY_BYTES, tarinfo=bounded(tarfile)) as archive:
-            return _extract(tarfile, archive, staging)
+            return _extract(tarfile, archive, staging, own)
     except (tarfile.TarError, zlib.error, EOFError, UnicodeError, ValueError, OverflowError, RecursionError) as error:
         raise CallError("ARCHIVE_INVALID", ("not a tar archive: %s" % error)[:1000]) from None
 
@@ -175,7 +209,7 @@ def _sparse() -> CallError:
     return CallError("ARCHIVE_INVALID", "sparse entries are not supported")
 
 
-def _extract(tarfile, archive, staging: bytes) -> int:
+def _extract(tarfile, archive, staging: bytes, own: bool) -> int:
     entries = 0
     folders = []
     while True:
@@ -199,11 +233,12 @@ def _extract(tarfile, archive, staging: bytes) -> int:
                 raise _bad(member.name, "is a folder and a file")
             os.unlink(path)
         if member.issym():
-            os.symlink(safe_target(member.name, member.linkname, len(parts) - 1), path)
+            target = os.fsencode(member.linkname) if own else safe_target(member.name, member.linkname, len(parts) - 1)
+            os.symlink(target, path)
         elif member.islnk():
             _hard_link(staging, member, path)
         elif member.isreg() and not member.issparse():
-            _write_file(archive.extractfile(member), member, path)
+            _write_file(archive.extractfile(member), member, path, own)
         else:
             raise _bad(member.name, "is neither file, folder nor link")
     # Last: a folder that may not be written to could not have been filled.
@@ -268,7 +303,7 @@ def _hard_link(staging: bytes, member, path: bytes) -> None:
     os.link(source, path, follow_symlinks=False)
 
 
-def _write_file(source, member, path: bytes) -> None:
+def _write_file(source, member, path: bytes, own: bool) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         left = member.size
@@ -278,7 +313,7 @@ def _write_file(source, member, path: bytes) -> None:
                 raise _bad(member.name, "is cut short")
             write_all(fd, memoryview(data))
             left -= len(data)
-        os.fchmod(fd, (member.mode & 0o755) | 0o600)
+        os.fchmod(fd, member.mode & 0o777 if own else (member.mode & 0o755) | 0o600)
         try:
             os.utime(fd, (member.mtime, member.mtime))
         except (OSError, OverflowError, ValueError, TypeError):

@@ -4,6 +4,7 @@ Out of the guest: raw bytes, as many as the call's answer says. Into the guest: 
 a daemon that is gone altogether has closed both ways, and then what came so far is thrown away.
 """
 
+import _thread
 import os
 import socket
 import stat
@@ -14,6 +15,9 @@ from guest.io.wire_json import dumps, encode
 
 CHUNK = 1024 * 1024
 RECEIVE_BYTES = 256 * 1024
+
+_replacing = _thread.allocate_lock()
+"""Of two who expect the same file, one replaces it; the other finds another one."""
 
 
 class Dialer:
@@ -143,7 +147,8 @@ def _window(params: dict, size: int) -> "tuple[int, int | None]":
 def write(dialer: Dialer, params: dict, _answer) -> dict:
     folder, name = paths.resolve_new(params)
     target = os.path.join(folder, name)
-    size = params.get("size")
+    size, expected = params.get("size"), params.get("if_match")
+    _must_match(target, expected)
     if params.get("mkdirs") is True:
         os.makedirs(folder, exist_ok=True)
     mode = _mode_for(target, params.get("mode"))
@@ -162,13 +167,27 @@ def write(dialer: Dialer, params: dict, _answer) -> dict:
                 write_all(fd, buffer[:count])
             result = incoming.confirm()
         os.fchmod(fd, mode)
-        os.replace(part, target)
-        return result
+        with _replacing:
+            _must_match(target, expected)
+            os.replace(part, target)
+        return {**result, "mtime_ns": str(os.fstat(fd).st_mtime_ns)}
     except BaseException:
         os.unlink(part)
         raise
     finally:
         os.close(fd)
+
+
+def _must_match(target: bytes, expected) -> None:
+    """`expected`: time and size that the file must have, or True for any file at all."""
+    if expected is None:
+        return
+    try:
+        status = os.lstat(target)
+    except (FileNotFoundError, NotADirectoryError):
+        raise CallError("ETAG_MISMATCH", "there is no such file") from None
+    if expected is not True and [str(status.st_mtime_ns), paths.size_of(status)] != expected:
+        raise CallError("ETAG_MISMATCH", "the file has changed")
 
 
 def write_all(fd: int, view: memoryview) -> None:

@@ -31,6 +31,8 @@ class Link:
         self._late = deque()
         self._late_bytes = 0
         self.ready = False
+        self.welcomes = 0
+        """Who asked during an earlier one hears no answer any more."""
 
     def dial(self) -> None:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
@@ -159,6 +161,7 @@ class Link:
         self._welcome_timer.cancel()
         self._retry_s = FIRST_RETRY_S
         self.ready = True
+        self.welcomes += 1
         self._on_welcome(message)
         while self._late:
             self._push(self._late.popleft())

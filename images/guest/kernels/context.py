@@ -24,7 +24,9 @@ STRAGGLER_S = 0.02
 STRAGGLER_LOOKS = 50
 HANGUP_S = 0.2
 EARLY_S = 0.5
+AGAIN_S = (0.5, 1.5, 3.0)
 UNHEARD_S = 0.02
+INSIST_S = 0.2
 SPAWN_AGAIN_S = 0.05
 SPAWN_TRIES = 100
 
@@ -50,19 +52,28 @@ class Context:
         self._began = (0.0, 0)
         self._handed_over = 0.0
         self._interrupted = False
+        self._insisting = False
+        self._signalled = 0.0
+        self._started_seq = 0
         self._streams = ()
         self._pipes = ()
         self._old_pipes = deque()
         self._failed_starts = 0
-        self._used = False
+        self.used = False
         """Code has run in the kernel, or in one whose state it took over."""
         self.lost = None
         """How the variables went while no code ran, until an execution has been told."""
         self._start_timer = None
         self._replacing = False
         self._asking = None
+        self._patient = deque()
         self.closed = False
         self.start()
+
+    @property
+    def forks(self) -> bool:
+        """Its kernel can leave work to a copy of itself."""
+        return languages.LANGUAGES[self.language].forks
 
     # Executions
 
@@ -85,12 +96,13 @@ class Context:
         """Code runs, or waits to."""
         return self._running is not None or len(self._queue) > 0
 
-    def interrupt(self, execution: Execution, again: bool = True) -> None:
+    def interrupt(self, execution: Execution, first: bool = True) -> None:
         early = self._handed_over + self._wire.uninterruptible_s - time.monotonic()
         if execution is self._running and early > 0:
-            self._loop.after(early, lambda: self.interrupt(execution, again))
+            self._loop.after(early, lambda: self.interrupt(execution, first))
         elif execution is self._running:
             self._interrupted = True
+            self._signalled = time.monotonic()
             process_tree.signal_group(self._kernel.pid, signal.SIGINT)
             self._wire.interrupted()
             if process_tree.crowded():
@@ -98,12 +110,25 @@ class Context:
                 self._kill_leftovers()
             if self._wire.repeat_interrupt_s:
                 self._loop.after(self._wire.repeat_interrupt_s, lambda: self.interrupt(execution))
-            elif again and time.monotonic() - self._handed_over < EARLY_S:
-                # A kernel that has not taken the code yet takes the signal for nobody's.
-                self._loop.after(EARLY_S, lambda: self.interrupt(execution, again=False))
+            elif first and time.monotonic() - self._handed_over < EARLY_S:
+                # A kernel that has not taken the code yet takes the signal for nobody's, and one that is starved of CPU takes its time.
+                for delay in AGAIN_S:
+                    self._loop.after(delay, lambda: self._interrupt_silent(execution))
         elif execution in self._queue:
             self._queue.remove(execution)
             self._end_unstarted(execution, "interrupted", None)
+
+    def _insist(self, execution: Execution) -> None:
+        """Code that loses interrupts may lose the word of it, too."""
+        if execution is self._running:
+            if time.monotonic() - self._signalled > INSIST_S / 2:
+                self.interrupt(execution, first=False)
+            self._loop.after(INSIST_S, lambda: self._insist(execution))
+
+    def _interrupt_silent(self, execution: Execution) -> None:
+        """Code that has said something had begun: it heard the first one, and may be cleaning up."""
+        if execution.seq == self._started_seq:
+            self.interrupt(execution, first=False)
 
     def kill(self, execution: Execution) -> None:
         if execution is self._running:
@@ -114,7 +139,7 @@ class Context:
 
     def restart(self) -> None:
         self._failed_starts = 0
-        self._used = False
+        self.used = False
         self.lost = None
         if self._kernel is not None and self._kernel.alive:
             self._kill_kernel()
@@ -170,6 +195,15 @@ class Context:
         self._asking = {"on_answer": on_answer, "child": None, "yields": yields, "cut": False, "number": message.get("ask")}
         self._asking["timer"] = self._loop.after(timeout_s, self._question_overdue)
         self._wire.say(self._kernel, message)
+
+    def when_quiet(self, action) -> None:
+        """Called once, when the kernel is idle, before the executions that wait; or when there will be none."""
+        self._patient.append(action)
+        self._pump()
+
+    def no_longer(self, action) -> None:
+        if action in self._patient:
+            self._patient.remove(action)
 
     def _question_overdue(self) -> None:
         """A kernel that forked for the answer loses the child; another one is interrupted. It then answers with what it has."""
@@ -302,9 +336,9 @@ class Context:
             self.start()
             return
         self._replacing = False
-        if self._used and running is None:
+        if self.used and running is None:
             self.lost = {"at": int(time.time() * 1000), "exit": exit}
-        self._used = False
+        self.used = False
         if kernel.ready:
             self._failed_starts = 0
         else:
@@ -385,7 +419,10 @@ class Context:
             self._drain()
             self._journal.event(running, "error", **bounded_error(running, message))
         elif op == "unheard" and running is not None and self._interrupted:
-            self._loop.after(UNHEARD_S, lambda: self.interrupt(running, again=False))
+            self._loop.after(UNHEARD_S, lambda: self.interrupt(running, first=False))
+            if not self._insisting:
+                self._insisting = True
+                self._loop.after(INSIST_S, lambda: self._insist(running))
         elif op == "late" and message.get("stream") in self._late:
             self._late[message["stream"]].text(str(message.get("text", "")))
         elif op == "answer":
@@ -393,10 +430,12 @@ class Context:
             if self._asking is not None and self._asking["number"] == message.get("ask"):
                 self._answered(message)
         elif op == "child" and self._asking is not None and self._asking["number"] == message.get("ask"):
-            self._asking["child"] = int(message["pid"])
+            pid = message.get("pid")
+            # Others are groups, or the guest itself.
+            self._asking["child"] = pid if isinstance(pid, int) and pid > 1 else None
             if self._asking["cut"]:
                 self._cut_question()
-        elif op == "ready" and not self._kernel.ready:
+        elif op == "ready" and not self._kernel.ready and not self._kernel.killed:
             self._kernel.ready = True
             self._wire.ready(message)
             self._failed_starts = 0
@@ -418,8 +457,12 @@ class Context:
     # One execution
 
     def _pump(self) -> None:
-        if self._queue and self.state == "ready" and self._running is None and self._asking is None:
-            self._begin(self._queue.popleft())
+        if self.state == "ready" and self._running is None and self._asking is None:
+            if self._patient:
+                self._patient.popleft()()
+                self._pump()
+            elif self._queue:
+                self._begin(self._queue.popleft())
 
     def _begin(self, execution: Execution) -> None:
         kernel = self._kernel
@@ -427,8 +470,8 @@ class Context:
         self._handed_over = time.monotonic()
         self._ticket = ticket = Ticket()
         self._began = process_tree.now()
-        self._interrupted = False
-        self._used = True
+        self._interrupted = self._insisting = False
+        self.used = True
         execution.loss = self._loss()
         self._guest.oom_strikes.look()
         self._oom_kills = self._guest.oom_strikes.count
@@ -452,6 +495,7 @@ class Context:
                 pipe.sink = sink
         self._streams = sinks
         self._journal.event(execution, "started", soon=True)
+        self._started_seq = execution.seq
 
     def _refuse(self, execution: Execution, error: OSError) -> None:
         """The kernel has not heard of it, and is ready for another one."""
@@ -519,3 +563,5 @@ class Context:
         self.state = state
         message = {"type": "context", "context": self.name, "state": state, "detail": detail[:8000], "lost": self.lost}
         self._guest.link.send(encode(dumps(message)) + b"\n")
+        while state == "dead" and self._patient:
+            self._patient.popleft()()

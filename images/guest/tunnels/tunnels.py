@@ -38,7 +38,8 @@ def open_tunnel(guest, params: dict, reply) -> None:
             sock.close()
             reply(error=str(error), code=error.code)
             return
-        Splice(guest.loop, daemon, sock)
+        splice = Splice(guest.loop, daemon, sock, lambda: _open.discard(splice))
+        _open.add(splice)
         reply({})
 
     _connect(guest.loop, int(params["port"]), list(LOOPBACK), connected,
@@ -102,8 +103,9 @@ def _connect(loop, port: int, addresses: list, connected, refused) -> None:
 
 
 class Splice:
-    def __init__(self, loop, one: socket.socket, other: socket.socket) -> None:
-        _open.add(self)
+    def __init__(self, loop, one: socket.socket, other: socket.socket, on_closed) -> None:
+        self._ends_open = 2
+        self._on_closed = on_closed
         self._one = End(loop, one, lambda data: self._pass(data, self._one, self._other),
                         lambda: self._gone(self._other), lambda: self._other.read(True))
         self._other = End(loop, other, lambda data: self._pass(data, self._other, self._one),
@@ -116,8 +118,11 @@ class Splice:
             source.read(False)
 
     def _gone(self, remaining: End) -> None:
-        _open.discard(self)
-        remaining.finish()
+        self._ends_open -= 1
+        if self._ends_open == 0:
+            self._on_closed()
+        else:
+            remaining.finish()
 
 
 class View:

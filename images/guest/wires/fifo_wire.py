@@ -10,6 +10,13 @@ from guest.wires.request import code_of, prefixed
 from guest.wires.ticket import Ticket
 
 
+_QUESTIONS = {
+    "complete": ("?", "ask", "kind", "word", "file"),
+    "dump": (">", "ask", "data", "report"),
+    "load": ("<", "ask", "data", "report"),
+}
+
+
 class FifoWire(PassedPipesWire):
     """For bash: requests as length-prefixed ASCII, output through named pipes.
 
@@ -38,8 +45,9 @@ class FifoWire(PassedPipesWire):
         return stdout, stderr
 
     def say(self, kernel, message: dict) -> None:
-        """There is one question that it takes; no pipe has this name."""
-        fields = ["?", str(message["ask"]), message["kind"], message["word"], message["file"]]
+        """The few questions that it takes; no pipe has these names."""
+        mark, *names = _QUESTIONS[message["op"]]
+        fields = [mark, *(str(message[name]) for name in names)]
         kernel.send(prefixed(b"".join(_escape(field) + b"\n" for field in fields)))
 
     def close(self) -> None:

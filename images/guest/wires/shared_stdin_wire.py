@@ -21,7 +21,7 @@ class SharedStdinWire(PassedPipesWire):
 
     fresh_pipes = False
     # Node's `vm` leaves SIGINT to the system for a moment, before it begins to watch for it.
-    uninterruptible_s = 0.03
+    uninterruptible_s = 0.1
 
     def __init__(self) -> None:
         self._stdin = memory_file("")

@@ -3,7 +3,7 @@
 # A snippet that ends the shell (`exit`, `set -e`, an interrupt) leaves its state in a file for the shell that follows.
 
 exec 40<&3 3<&-
-__sb_running= __sb_ahead= __sb_code= __sb_raw= __sb_files= __sb_trap= __sb_err= __sb_options= __sb_interrupted= __sb_status= __sb_flags= __sb_apart=
+__sb_running= __sb_ahead= __sb_code= __sb_raw= __sb_files= __sb_trap= __sb_err= __sb_options= __sb_interrupted= __sb_status= __sb_flags= __sb_apart= __sb_asked= __sb_text= __sb_newline=$'\n'
 __sb_env=()
 __sb_state="${TMPDIR:-/tmp}/.sandbar-state-$SANDBAR_CONTEXT"
 
@@ -23,8 +23,11 @@ __sb_take() {
     IFS= builtin read -r -N "$((10#$size - ${#start}))" -u 40 __sb_raw || builtin exit 0
     __sb_raw=$start$__sb_raw __sb_ahead=
     __sb_field __sb_files
-    [[ $__sb_files == '?' ]] || builtin break
-    __sb_complete
+    case $__sb_files in
+      '?') __sb_complete ;;
+      '>' | '<') __sb_carry; builtin return ;;
+      *) builtin break ;;
+    esac
   done
   __sb_running=1
   __sb_field stdin
@@ -78,8 +81,113 @@ __sb_done() {
   __sb_running=
 }
 
+# The variables out of this shell ('>') or into it ('<'), by named pipes: one for the text, one on which the guest hears how that goes.
+# Our loop evaluates what this leaves in __sb_code, at top level, where neither our variables nor our functions hide the snippets'.
+__sb_carry() {
+  __sb_field __sb_asked
+  __sb_field __sb_data
+  __sb_field __sb_report
+  __sb_raw=
+  if [[ $__sb_files == '>' ]]; then
+    # In a process apart: a pipe that breaks must not end this shell.
+    __sb_code='{
+      __sb_jobs=$(builtin jobs -p)
+      __sb_traps=$(builtin trap -p ERR RETURN DEBUG HUP QUIT USR1 USR2 PIPE ALRM TERM CHLD CONT TSTP TTIN TTOU URG WINCH)
+      ( __sb_dump ) || builtin true
+    } >/dev/null 2>&1'
+  else
+    __sb_code='{
+      { builtin printf "{\"opened\":true}\n" >&61; IFS= builtin read -r -d "" __sb_text; } <"$__sb_data"
+      if [[ $__sb_text == "# sandbar bash-declare/1$__sb_newline"* && $__sb_text == *"${__sb_newline}__sb_whole=1$__sb_newline" ]]; then
+        builtin eval "$__sb_text" >/dev/null 2>&1 61>&-
+        __sb_text=${__sb_text#*"$__sb_newline# "}
+        builtin printf "{\"done\":%s}\n" "${__sb_text%%"$__sb_newline"*}" >&61
+      else
+        builtin printf "{\"failed\":\"it is not the whole state of a bash context\"}\n" >&61
+      fi
+    } 61>"$__sb_report"'
+  fi
+}
+
+# As text that a new shell evaluates. What the shell was born with is the session's, not the snippets'.
+__sb_dump() {
+  builtin local __sb_ifs=$IFS __sb_name __sb_pair __sb_list= __sb_said __sb_set= __sb_unset= __sb_more=0 __sb_count=0
+  builtin local -a __sb_names __sb_changed __sb_gone __sb_functions
+  builtin local -A __sb_born
+  while IFS= builtin read -r -d '' __sb_pair; do __sb_born["${__sb_pair%%=*}"]=${__sb_pair#*=}; done <"/proc/$$/environ"
+  for __sb_name in {a..z} {A..Z} _; do
+    builtin eval "__sb_names+=(\"\${!$__sb_name@}\")"
+  done
+  for __sb_name in "${__sb_names[@]}"; do
+    case $__sb_name in
+      __sb_* | BASH | BASH_* | BASHOPTS | BASHPID | SHELLOPTS | EUID | UID | PPID | SHLVL | FUNCNAME | PIPESTATUS | DIRSTACK | GROUPS | _) continue ;;
+      RANDOM | SRANDOM | SECONDS | LINENO | EPOCHSECONDS | EPOCHREALTIME | COMP_* | IFS | OPTIND | PWD | OLDPWD | HISTCMD | SHELL | TERM | HOSTNAME | HOSTTYPE | MACHTYPE | OSTYPE | OPTERR | PS4 | SANDBAR_CONTEXT) continue ;;
+    esac
+    if [[ -n ${__sb_born["$__sb_name"]+x} || ${!__sb_name@a} == *x* ]]; then
+      [[ ${!__sb_name@a} == x && ${__sb_born["$__sb_name"]-} == "${!__sb_name-}" && -n ${__sb_born["$__sb_name"]+x} ]] && continue
+      __sb_set+=",\"$__sb_name\""
+    fi
+    __sb_changed+=("$__sb_name")
+    case ${!__sb_name@a} in
+      *A*) __sb_pair='associative array' ;;
+      *a*) __sb_pair=array ;;
+      *i*) __sb_pair=integer ;;
+      *) __sb_pair=string ;;
+    esac
+    __sb_entry "$__sb_name" "$__sb_pair" saved
+  done
+  for __sb_name in "${!__sb_born[@]}"; do
+    [[ -v $__sb_name || ! $__sb_name =~ ^[A-Za-z_][A-Za-z0-9_]*$ ]] || { __sb_gone+=("$__sb_name"); __sb_unset+=",\"$__sb_name\""; }
+  done
+  builtin mapfile -t __sb_functions < <(builtin compgen -A function)
+  for __sb_name in "${__sb_functions[@]}"; do
+    [[ $__sb_name == __sb_* || $__sb_name == trap ]] || __sb_entry "$__sb_name" function saved
+  done
+  builtin mapfile -t __sb_names < <(builtin compgen -A alias)
+  for __sb_name in "${__sb_names[@]}"; do __sb_entry "$__sb_name" alias saved; done
+  IFS=$__sb_newline
+  for __sb_name in $__sb_jobs; do __sb_entry "job $__sb_name" job lost 'a job cannot be saved'; done
+  __sb_pair=${PWD//\\/\\\\}
+  __sb_pair=${__sb_pair//\"/\\\"}
+  if [[ $__sb_pair == *[[:cntrl:]]* ]]; then __sb_pair=null; else __sb_pair="\"$__sb_pair\""; fi
+  __sb_said="{\"variables\":[${__sb_list#,}],\"more\":$__sb_more,\"environment\":{\"cwd\":$__sb_pair,\"set\":[${__sb_set#,}],\"unset\":[${__sb_unset#,}]}}"
+  {
+    {
+      builtin printf '# sandbar bash-declare/1\n# %s\n' "$__sb_said"
+      ((${#__sb_gone[@]} == 0)) || builtin printf 'builtin unset -v %s\n' "${__sb_gone[@]}"
+      ((${#__sb_changed[@]} == 0)) || builtin declare -p "${__sb_changed[@]}"
+      builtin declare -p __sb_options __sb_trap __sb_err
+      for __sb_name in "${__sb_functions[@]}"; do
+        [[ $__sb_name == __sb_* || $__sb_name == trap ]] || builtin declare -f "$__sb_name"
+      done
+      builtin alias -p
+      builtin shopt -p
+      builtin set +o
+      builtin printf 'IFS=%q\n' "$__sb_ifs"
+      builtin umask -p
+      builtin printf 'builtin cd -- %q\n' "$PWD"
+      builtin printf '%s\n' "$__sb_traps"
+      builtin printf '__sb_whole=1\n'
+    } >"$__sb_data" && builtin printf '{"done":%s}\n' "$__sb_said"
+  } >"$__sb_report"
+}
+
+# Of the report: $1: name, $2: type, $3: status, $4: reason.
+__sb_entry() {
+  if ((__sb_count++ >= 2000)) || [[ $1 == *[\"\\[:cntrl:]]* ]]; then
+    ((__sb_more++))
+  else
+    __sb_list+=",{\"name\":\"$1\",\"type\":\"$2\",\"status\":\"$3\"${4:+,\"reason\":\"$4\"}}"
+  fi
+}
+
 # $1: exit status, $2: $- when the snippet ended.
 __sb_give() {
+  if [[ -n $__sb_asked ]]; then
+    builtin printf '{"op":"answer","ask":%d,"result":{}}\n' "$__sb_asked" >&40
+    __sb_asked= __sb_text=
+    builtin return
+  fi
   # An interrupt that comes too late must not end the shell.
   builtin trap '' INT
   __sb_settle "$2"
@@ -140,7 +248,7 @@ __sb_save() {
   for __sb_name in "${__sb_names[@]}"; do
     case $__sb_name in
       __sb_running | __sb_ahead | __sb_code | __sb_raw | __sb_files | __sb_env | __sb_state | __sb_interrupted | __sb_name) ;;
-      __sb_err | __sb_status | __sb_flags | __sb_apart | __sb_names | __sb_whole) ;;
+      __sb_err | __sb_status | __sb_flags | __sb_apart | __sb_names | __sb_whole | __sb_asked | __sb_text | __sb_newline | __sb_jobs | __sb_traps | __sb_data | __sb_report) ;;
       BASH | BASH_* | BASHOPTS | BASHPID | SHELLOPTS | EUID | UID | PPID | SHLVL | FUNCNAME | PIPESTATUS | DIRSTACK | GROUPS | _) ;;
       RANDOM | SRANDOM | SECONDS | LINENO | EPOCHSECONDS | EPOCHREALTIME | COMP_* | IFS | OPTIND | fd | code | status) ;;
       *) builtin declare -p "$__sb_name" ;;

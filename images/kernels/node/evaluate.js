@@ -135,4 +135,55 @@ function lookup(name) {
   return { kind: className ?? subtype ?? type, value: grab(answer.result) };
 }
 
-module.exports = { absorbStale, evaluate, hear, lexicalNames, lookup, Thrown };
+let handed;
+Object.defineProperty(globalThis, "__sandbar_handed", { value: () => handed, enumerable: false });
+
+/** A variable of that value, or of what the source is; the answer is what went wrong. */
+function declare(name, value, source, kind) {
+  handed = value;
+  const text = source === undefined ? "globalThis.__sandbar_handed()" : `(${source}\n)`;
+  const expression = kind ? `${kind} ${name} = ${text};` : `globalThis[${JSON.stringify(name)}] = ${text};`;
+  return new Promise((resolve) => {
+    session.post("Runtime.evaluate", { expression, replMode: true, silent: true }, (error, result) => {
+      handed = undefined;
+      const { exception, text: said } = result?.exceptionDetails ?? {};
+      resolve(error ? error.message : (exception?.description?.split("\n", 1)[0] ?? said));
+    });
+  });
+}
+
+/** Of a lexical variable. Nothing of the user's runs when it is assigned to itself. */
+function isConstant(name) {
+  const answer = post("Runtime.evaluate", { expression: `${name} = ${name}`, silent: true });
+  return answer?.exceptionDetails?.exception?.className === "TypeError";
+}
+
+/** A function that uses nothing but globals. */
+function isOfNoScope(value) {
+  handed = value;
+  const remote = post("Runtime.evaluate", { expression: "globalThis.__sandbar_handed()" })?.result;
+  handed = undefined;
+  const inner = post("Runtime.getProperties", {
+    objectId: remote?.objectId,
+    ownProperties: true,
+  })?.internalProperties;
+  const scopes = inner?.find(({ name }) => name === "[[Scopes]]")?.value;
+  const found =
+    post("Runtime.getProperties", { objectId: scopes?.objectId, ownProperties: true })?.result ?? [];
+  for (const { objectId } of [remote, scopes].filter(Boolean)) post("Runtime.releaseObject", { objectId });
+  const known = found.filter(({ name }) => /^\d+$/.test(name)).map(({ value: scope }) => scope.description);
+  return known.length > 0 && known.every((scope) => NO_SCOPES.has(scope));
+}
+const NO_SCOPES = new Set(["Global", "Script"]);
+
+module.exports = {
+  absorbStale,
+  declare,
+  isConstant,
+  isOfNoScope,
+  evaluate,
+  hear,
+  lexicalNames,
+  lookup,
+  Thrown,
+};

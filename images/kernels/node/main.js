@@ -287,11 +287,53 @@ function answerCompletion(request) {
   }
 }
 
+/** A value that a module is, or exports: its specifier, and the name of the export. */
+function moduleOf(value) {
+  if (value === null || (typeof value !== "object" && typeof value !== "function")) return undefined;
+  for (const specifier of imported) {
+    let module;
+    try {
+      module = userRequire(specifier);
+    } catch {
+      continue;
+    }
+    if (module === value) return [specifier, null];
+    if (module === null || (typeof module !== "object" && typeof module !== "function")) continue;
+    // What `import * as` gives is another object for each import.
+    if (
+      value[Symbol.toStringTag] === undefined &&
+      Object.getPrototypeOf(value) === null &&
+      value.default === module
+    )
+      return [specifier, "*"];
+    for (const [key, { value: exported }] of Object.entries(Object.getOwnPropertyDescriptors(module)))
+      if (exported === value && typeof value !== "object") return [specifier, key];
+  }
+  return undefined;
+}
+
+function loadModule(specifier, key) {
+  if (key === "*") return load(specifier);
+  imported.add(specifier);
+  const module = userRequire(specifier);
+  return key === null ? module : module[key];
+}
+
+/** What code changes of it later is its state, too. */
+const born = { ...process.env };
+
+async function carryState(request) {
+  const { dumpState, loadState } = require("./saved_state.js");
+  await (request.op === "dump" ? dumpState(request, born, moduleOf) : loadState(request, born, loadModule));
+  send({ op: "answer", ask: request.ask, result: {} });
+}
+
 state.markOriginal();
 takeRequests((request) => {
   if (request.op === "run") void run(request);
   else if (request.op === "enter") enter(request.folder);
   else if (request.op === "state") send({ op: "answer", result: state.snapshot(request, imported) });
   else if (request.op === "complete") answerCompletion(request);
+  else if (request.op === "dump" || request.op === "load") void carryState(request);
 });
 send({ op: "ready", fresh_pipes: pipes.replaceable });

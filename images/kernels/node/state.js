@@ -63,4 +63,4 @@ function markOriginal() {
   for (const name of Object.getOwnPropertyNames(globalThis)) original.add(name);
 }
 
-module.exports = { snapshot, markOriginal };
+module.exports = { globals, snapshot, markOriginal };

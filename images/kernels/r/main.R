@@ -4,6 +4,6 @@
 local({
   here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE)))
   kernel <- new.env(parent = baseenv())
-  for (file in c("wire.R", "pipes.R", "render.R", "run.R", "state.R", "completion.R")) sys.source(file.path(here, file), kernel, keep.source = FALSE)
+  for (file in c("wire.R", "pipes.R", "render.R", "run.R", "state.R", "completion.R", "saved_state.R")) sys.source(file.path(here, file), kernel, keep.source = FALSE)
   kernel$serve()
 })

@@ -19,7 +19,7 @@ serve <- function() {
   suspendInterrupts(repeat {
     keep_spare()
     request <- receive()
-    switch(request$op, run = run(request), enter = enter(request), state = answer_state(request), complete = answer_completion(request))
+    switch(request$op, run = run(request), enter = enter(request), state = answer_state(request), complete = answer_completion(request), dump = dump_state(request), load = load_state(request))
   })
 }
 

@@ -19,6 +19,8 @@ WORDS = {
     "aclose": "close",
     "aread": "read",
     "aiter_bytes": "iter_bytes",
+    "aconnect_ws": "connect_ws",
+    "enter_async_context": "enter_context",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "__aiter__": "__iter__",

@@ -47,8 +47,9 @@ class Cut(httpx.SyncByteStream, httpx.AsyncByteStream):
 class FakeSandbar(httpx.MockTransport):
     """Answers with what the test lined up, in order, and remembers what it was asked."""
 
-    def __init__(self, *answers):
+    def __init__(self, *answers, session=SESSION):
         self.answers = list(answers)
+        self.session = session
         self.requests = []
         super().__init__(self._answer)
 
@@ -56,7 +57,7 @@ class FakeSandbar(httpx.MockTransport):
         request.read() if not isinstance(request.stream, httpx.AsyncByteStream) else None
         self.requests.append(request)
         if request.method == "POST" and request.url.path == "/v1/sessions":
-            return httpx.Response(200, json=SESSION)
+            return httpx.Response(200, json=self.session)
         answer = self.answers.pop(0)
         if isinstance(answer, BaseException):
             raise answer

@@ -3,6 +3,7 @@ import { type ToolRunnableConfig, tool } from "@langchain/core/tools";
 import type { Language } from "@sandbar/shared";
 import { z } from "zod";
 import type { DescribeOptions } from "../describe.ts";
+import { engineNotice } from "../engine-notice.ts";
 import type { ExecutionEvent } from "../execution-stream.ts";
 import type { Session } from "../session.ts";
 import { callKey, streamWriter } from "./call.ts";
@@ -34,7 +35,8 @@ const RUNTIMES: Record<Language, string> = {
 /** Runs code in a kernel that keeps its variables from call to call. */
 export function makeCodeSandboxTool(options: CodeSandboxToolOptions = {}) {
   const sessions = new ToolSessions(options);
-  const runtime = RUNTIMES[options.session?.runtime ?? "python"];
+  const engine = engineNotice(options.session?.engine);
+  const runtime = engine ? "Python" : RUNTIMES[options.session?.runtime ?? "python"];
   const { languages } = options;
   const schema = z.object({
     code: z.string().describe("The code to run. The value of its last expression is shown."),
@@ -50,7 +52,7 @@ export function makeCodeSandboxTool(options: CodeSandboxToolOptions = {}) {
         options.description ??
         `Runs ${languages ? languages.map((language) => RUNTIMES[language]).join(", ") : runtime} code in a sandbox. ` +
           "Variables, imports and files stay between calls. Print what you want to see. " +
-          "Files saved in /session/artifacts are kept for the user.",
+          `Files saved in /session/artifacts are kept for the user.${engine ? ` ${engine}` : ""}`,
       schema,
       responseFormat: "content_and_artifact",
     },

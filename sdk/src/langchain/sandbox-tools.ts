@@ -14,7 +14,7 @@ export type SandboxToolsOptions<Client> = Omit<
   "name" | "description"
 >;
 
-/** Code, terminal and file tools; with `fetchDataset` or `source` the dataset tools too. */
+/** Code, terminal (not with the engine wasm, which has no shell) and file tools; with `fetchDataset` or `source` the dataset tools too. */
 export function makeSandboxTools<Client = undefined>(
   options: SandboxToolsOptions<Client> = {},
 ): StructuredToolInterface[] {
@@ -24,7 +24,7 @@ export function makeSandboxTools<Client = undefined>(
   const access = shared.session?.datasets;
   return [
     makeCodeSandboxTool(shared),
-    makeTerminalTool(shared),
+    ...(shared.session?.engine === "wasm" ? [] : [makeTerminalTool(shared)]),
     makeImportFilesTool(shared),
     makeExportFilesTool(shared),
     ...(access && access !== "NONE" ? [makeListDatasetsTool(shared), makeExportDatasetsTool(shared)] : []),

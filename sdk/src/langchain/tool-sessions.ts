@@ -1,13 +1,14 @@
 /** @module Which session a tool call works in: by default one per LangGraph thread. */
 import type { ToolRunnableConfig } from "@langchain/core/tools";
 import { Sandbar, type SessionOptions } from "../client.ts";
+import { engineNotice } from "../engine-notice.ts";
 import { SandbarError } from "../errors.ts";
 import type { Session } from "../session.ts";
 
 export interface SandboxToolOptions {
   /** Default: `Sandbar.fromEnv()`. */
   client?: Sandbar;
-  /** What a new session is like: runtime, storage, datasets, network, limits. */
+  /** What a new session is like: runtime, engine, storage, datasets, network, limits. */
   session?: Omit<SessionOptions, "key">;
   /** The key of the session that a call works in. Default: `configurable.thread_id`. */
   sessionKey?: string | ((config: ToolRunnableConfig) => string | Promise<string>);
@@ -19,7 +20,7 @@ export interface SandboxToolOptions {
 export interface InSession<T> {
   session: Session;
   value: T;
-  /** Set when the session that this process knew has ended and a fresh one took its place. */
+  /** Set when a fresh session took the place of one that has ended, and when the session is not what one expects. */
   notice: string | null;
 }
 
@@ -49,8 +50,12 @@ export class ToolSessions {
     this.#client ??= Sandbar.fromEnv();
     const session = await this.#client.session({ ...this.#options.session, key });
     this.#known.set(key, session);
-    const notice = known && known.id !== session.id ? NOTICE : null;
-    return { session, value: await work(session), notice };
+    const notices = [
+      known && known.id !== session.id ? NOTICE : null,
+      // Whoever asked for it by name has it in the tool's description.
+      this.#options.session?.engine === "wasm" ? null : engineNotice(session.info.engine),
+    ].filter((notice) => notice !== null);
+    return { session, value: await work(session), notice: notices.join(" ") || null };
   }
 
   async #key(config: ToolRunnableConfig): Promise<string> {

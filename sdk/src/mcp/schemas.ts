@@ -1,5 +1,5 @@
 /** @module What the MCP tools take and give. Records of the API stay open: it may add fields, and clients check. */
-import { LanguageSchema, NetworkSchema, StorageSchema } from "@sandbar/shared";
+import { EngineChoiceSchema, LanguageSchema, NetworkSchema, StorageSchema } from "@sandbar/shared";
 import { z } from "zod";
 
 export const SessionId = z.string().describe("The session's id, from create_session.");
@@ -14,10 +14,19 @@ export const TimeoutS = z
 
 export const CreateSessionInput = z.object({
   key: z.string().min(1).max(256).optional().describe("The same key gives the same session again."),
+  snapshot_id: z
+    .string()
+    .optional()
+    .describe("Begins with the files and variables of this snapshot, from snapshot_session."),
   runtime: LanguageSchema.optional().describe("Default python."),
+  engine: EngineChoiceSchema.optional().describe(
+    "Default any: a container, or where there is none Python in WebAssembly, without shell, processes and threads.",
+  ),
   storage: StorageSchema.optional(),
   datasets: z.enum(["NONE", "LOCAL_RO", "API"]).optional().describe("Access to datasets; default NONE."),
-  network: NetworkSchema.optional().describe("Default none: no internet."),
+  network: NetworkSchema.optional().describe(
+    'Default none: no internet. {"allow": ["files.example.org", "*.example.com:443"]}: only what is named there.',
+  ),
   dependencies: z
     .record(z.string(), z.string())
     .optional()
@@ -29,8 +38,11 @@ export const SessionOutput = z.looseObject({
   session_id: z.string(),
   key: z.string(),
   runtime: z.string(),
+  engine: z.string().optional(),
+  languages: z.array(z.string()).optional(),
+  capabilities: z.array(z.string()).optional(),
   status: z.string(),
-  network: z.string(),
+  network: z.union([z.string(), z.looseObject({ allow: z.array(z.string()) })]),
   datasets: z.string(),
   expires_at: z.string().nullable(),
 });

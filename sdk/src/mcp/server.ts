@@ -10,12 +10,14 @@ import {
 import { LanguageSchema, VERSION } from "@sandbar/shared";
 import { z } from "zod";
 import type { Sandbar, SessionOptions } from "../client.ts";
+import { abilitiesInWords } from "../engine-notice.ts";
 import { SandbarError } from "../errors.ts";
 import type { Execution } from "../execution.ts";
 import type { RunOptions, Session } from "../session.ts";
 import { progressOf } from "./progress.ts";
 import { artifactUri, base64, executionResult, orRefusal, plainResult } from "./result.ts";
 import { CreateSessionInput, SessionId, SessionOutput, TimeoutS } from "./schemas.ts";
+import { registerSnapshots } from "./snapshot-tools.ts";
 import { registerTransfers } from "./transfer-tools.ts";
 
 const INSTRUCTIONS =
@@ -36,6 +38,7 @@ export function createMcpServer(client: Sandbar, defaults: Partial<SessionOption
   registerSessions(server, client, defaults);
   registerExecution(server, client);
   registerTransfers(server, client);
+  registerSnapshots(server, client);
   registerResources(server, client);
   return server;
 }
@@ -45,7 +48,8 @@ function registerSessions(server: McpServer, client: Sandbar, defaults: Partial<
     "create_session",
     {
       title: "Create a sandbox session",
-      description: "Makes a sandbox, or finds the one with the same key. Answers its session_id.",
+      description:
+        "Makes a sandbox, or finds the one with the same key. Answers its session_id, and which languages and what else it has.",
       inputSchema: CreateSessionInput,
       outputSchema: SessionOutput,
       annotations: {
@@ -55,18 +59,28 @@ function registerSessions(server: McpServer, client: Sandbar, defaults: Partial<
         openWorldHint: false,
       },
     },
-    ({ timeout_s, ...input }, ctx) =>
+    ({ timeout_s, snapshot_id, ...input }, ctx) =>
       orRefusal(async () => {
         const limits = { ...defaults.limits, ...(timeout_s === undefined ? {} : { timeout_s }) };
         const { info } = await client.session(
-          { ...defaults, ...input, ...(Object.keys(limits).length > 0 ? { limits } : {}) },
+          {
+            ...defaults,
+            ...input,
+            ...(snapshot_id === undefined ? {} : { snapshot: snapshot_id }),
+            ...(Object.keys(limits).length > 0 ? { limits } : {}),
+          },
           { signal: ctx.mcpReq.signal },
         );
-        const { id, key, runtime, status, network, datasets, expires_at } = info;
-        return plainResult(`The ${runtime} session ${id} is ${status}.`, {
+        const { id, key, runtime, engine, languages, capabilities, status, network, datasets, expires_at } =
+          info;
+        const has = abilitiesInWords(info);
+        return plainResult(`The ${runtime} session ${id} is ${status}.${has && ` ${has}`}`, {
           session_id: id,
           key,
           runtime,
+          engine,
+          languages,
+          capabilities,
           status,
           network,
           datasets: datasets.access,
@@ -109,7 +123,7 @@ function registerExecution(server: McpServer, client: Sandbar): void {
       inputSchema: z.object({
         session_id: SessionId,
         code: z.string(),
-        language: LanguageSchema.optional().describe("Default: the session's runtime."),
+        language: LanguageSchema.optional().describe("One that the session has; default: its runtime."),
         context: z.string().optional().describe("A named kernel with variables of its own."),
         timeout_s: TimeoutS,
       }),
@@ -125,7 +139,8 @@ function registerExecution(server: McpServer, client: Sandbar): void {
     {
       title: "Run a shell command",
       description:
-        "Runs a bash command in a session. The working directory and variables stay for the next call.",
+        "Runs a bash command in a session that has bash (create_session says so). The working directory and variables stay " +
+        "for the next call.",
       inputSchema: z.object({ session_id: SessionId, command: z.string(), timeout_s: TimeoutS }),
       annotations,
     },

@@ -117,6 +117,8 @@ export const ExecutionSchema = z.object({
   artifacts: z.array(ArtifactSchema),
   artifacts_skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
   state: SurvivalSchema,
+  /** The key or token that asked for it. */
+  created_by: z.string().nullable(),
   queued_at: z.string(),
   started_at: z.string().nullable(),
   finished_at: z.string().nullable(),

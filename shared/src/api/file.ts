@@ -40,6 +40,8 @@ export type OpenedFile = z.infer<typeof OpenedFileSchema>;
 export const WrittenFileSchema = z.object({
   size,
   sha256: z.string().length(64),
+  /** Of a file. */
+  etag: z.string().optional(),
   /** Of an archive: how many entries it had. */
   entries: size.optional(),
 });

@@ -1,6 +1,17 @@
 /** @module The Host resource. */
 import { z } from "zod";
+import { CapabilitySchema, EngineSchema, IsolationSchema } from "./engine.ts";
 import { LanguageSchema } from "./session.ts";
+
+/** What one engine of a host has ready, and can do there. */
+export const EngineOfferSchema = z.object({
+  engine: EngineSchema,
+  runtimes: z.array(LanguageSchema),
+  capabilities: z.array(CapabilitySchema),
+  /** Of containers: what their OCI runtime makes of them; `container` where nothing is said. */
+  isolation: IsolationSchema.optional(),
+});
+export type EngineOffer = z.infer<typeof EngineOfferSchema>;
 
 export const CapacitySchema = z.object({
   max_sessions: z.number().int().nonnegative(),
@@ -8,7 +19,11 @@ export const CapacitySchema = z.object({
   cpus: z.number().nonnegative(),
   /** Image names (`python`, `node`, `r`) that stand ready on this host. */
   runtimes: z.array(LanguageSchema),
+  /** Missing from older daemons, whose sessions are containers. */
+  engines: z.array(EngineOfferSchema).max(8).optional(),
   default_limits: z.record(z.string(), z.number()).optional(),
+  /** Why it takes no new sessions now, such as a disk that is nearly full. */
+  refuses: z.string().max(500).optional(),
 });
 export type Capacity = z.infer<typeof CapacitySchema>;
 
@@ -35,11 +50,23 @@ export const HostLoadSchema = z.object({
 export type HostLoad = z.infer<typeof HostLoadSchema>;
 
 export const HostStatusSchema = z.enum(["joining", "online", "unreachable", "lost"]);
+
+/** How far the drain is that was asked for last; uncordoning the host ends it. */
+export const HostDrainSchema = z.object({
+  state: z.enum(["draining", "drained"]),
+  /** Those that were there when it began. */
+  sessions: z.number().int().nonnegative(),
+  left: z.number().int().nonnegative(),
+  began_at: z.string(),
+});
+export type HostDrain = z.infer<typeof HostDrainSchema>;
+
 export const HostSchema = z.object({
   id: z.string(),
   name: z.string(),
   status: HostStatusSchema,
   cordoned: z.boolean(),
+  drain: HostDrainSchema.nullable(),
   sessions: z.number().int(),
   /** Of its capacity's memory, what its sessions may use. */
   memory_reserved_mb: z.number().int(),

@@ -4,13 +4,15 @@ import { FailureSchema } from "../errors.ts";
 import { idSchema } from "../ids.ts";
 import { ENV_LIMIT_ENTRIES, ENV_VALUE_LIMIT, LABEL_LIMIT, TIMEOUT_MAX_S, TTL_MAX_S } from "../limits.ts";
 import { wellFormed } from "../text.ts";
+import { CapabilitySchema, EngineChoiceSchema, EngineSchema } from "./engine.ts";
+import { NetworkModeSchema, NetworkSchema, SessionRulesSchema, ShownSecretSchema } from "./network.ts";
+import { VariableReportSchema } from "./snapshot-report.ts";
 import { VolumeMountSchema, VolumeMountsSchema } from "./volume.ts";
 
 export const LanguageSchema = z.enum(["python", "node", "r", "bash"]);
 export type Language = z.infer<typeof LanguageSchema>;
 
 export const StorageSchema = z.enum(["TMPFS", "BIND"]);
-export const NetworkSchema = z.enum(["none", "egress"]);
 export const DatasetAccessSchema = z.enum(["NONE", "LOCAL_RO", "API"]);
 
 export const LimitsSchema = z.object({
@@ -47,7 +49,10 @@ export const DependenciesSchema = z
 
 export const CreateSessionSchema = z.strictObject({
   key: SessionKeySchema.optional(),
+  /** Where its files and variables come from, and all that is not said otherwise. */
+  snapshot: idSchema("snp").optional(),
   runtime: LanguageSchema.optional(),
+  engine: EngineChoiceSchema.optional(),
   image: z
     .string()
     .min(1)
@@ -72,10 +77,14 @@ export type CreateSession = z.infer<typeof CreateSessionSchema>;
 /** A request with every default filled in: what the session is, and what a second create of its key is compared to. */
 export const SessionSpecSchema = z.object({
   runtime: LanguageSchema,
+  /** Missing in those of before there was a second one. */
+  engine: EngineSchema.optional(),
   image: z.string().nullable(),
   storage: StorageSchema,
   dataset_access: DatasetAccessSchema,
-  network: NetworkSchema,
+  network: NetworkModeSchema,
+  /** With `network: "none"`: what may be reached through the daemon all the same. */
+  rules: SessionRulesSchema.optional(),
   limits: LimitsSchema,
   dependencies: z.record(z.string(), z.string()),
   env: z.record(z.string(), z.string()),
@@ -84,6 +93,10 @@ export const SessionSpecSchema = z.object({
   volume_sizes: z.record(z.string(), z.number()).optional(),
   idle_ttl_s: z.number(),
   max_lifetime_s: z.number(),
+  /** The snapshot that it begins with. */
+  restore: z.object({ snapshot: z.string(), digest: z.string(), at: z.string() }).optional(),
+  /** The most that one execution may ask for, where the tenant's policy says so. */
+  max_timeout_s: z.number().optional(),
 });
 export type SessionSpec = z.infer<typeof SessionSpecSchema>;
 
@@ -98,21 +111,51 @@ export const SessionStatusSchema = z.enum([
 ]);
 export type SessionStatus = z.infer<typeof SessionStatusSchema>;
 
+/** What became of a context's variables. */
+export const ContextReportSchema = VariableReportSchema.extend({
+  name: z.string(),
+  language: LanguageSchema,
+});
+export type ContextReport = z.infer<typeof ContextReportSchema>;
+
+/** From which snapshot a session began. */
+export const RestoredSchema = z.object({
+  snapshot: z.string(),
+  /** When the snapshot was made. */
+  at: z.string(),
+  /** Empty until the session is ready. */
+  contexts: z.array(ContextReportSchema),
+});
+export type Restored = z.infer<typeof RestoredSchema>;
+
 export const SessionSchema = z.object({
   id: idSchema("ses"),
   key: z.string(),
   runtime: LanguageSchema,
+  engine: EngineSchema,
+  /** Those that its code may be in; empty until it is ready. */
+  languages: z.array(LanguageSchema),
+  /** What it can do beside executions, contexts, files, artifacts and staged datasets. */
+  capabilities: z.array(CapabilitySchema),
   image: z.string().nullable(),
   status: SessionStatusSchema,
   host_id: z.string().nullable(),
   storage: StorageSchema,
   datasets: z.object({ access: DatasetAccessSchema }),
-  network: NetworkSchema,
+  network: z.union([
+    NetworkModeSchema,
+    z.object({ allow: z.array(z.string()), secrets: z.array(ShownSecretSchema) }),
+  ]),
   limits: LimitsSchema,
+  /** Packages that were installed for it, with the versions that were asked for. */
+  dependencies: z.record(z.string(), z.string()),
   labels: z.record(z.string(), z.string()),
+  /** The key or token that made it. */
+  created_by: z.string().nullable(),
   created_at: z.string(),
   last_used_at: z.string(),
   expires_at: z.string().nullable(),
+  restored: RestoredSchema.optional(),
   error: FailureSchema.optional(),
 });
 export type Session = z.infer<typeof SessionSchema>;

@@ -62,6 +62,24 @@ export const SettingsSchema = z.object({
 });
 export type Settings = z.infer<typeof SettingsSchema>;
 
+/** What may be chosen: which providers can be asked, and what an Ollama that runs has. */
+export const ModelChoicesSchema = z.object({
+  providers: z.array(
+    z.object({
+      provider: ProviderSchema,
+      /** It has a key, or it needs none and answers. */
+      ready: z.boolean(),
+      /** Whose key would be used. */
+      key: z.enum(["settings", "environment"]).nullable(),
+      /** As `provider:model`; of Ollama what it has pulled, of others nothing. */
+      models: z.array(z.string()),
+      /** Why it is not ready. */
+      detail: z.string().nullable(),
+    }),
+  ),
+});
+export type ModelChoices = z.infer<typeof ModelChoicesSchema>;
+
 export const ModelTestSchema = z.object({
   ok: z.boolean(),
   detail: z.string(),

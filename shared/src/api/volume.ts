@@ -1,6 +1,9 @@
 /** @module Named volumes of a tenant, and where a session may mount them. */
 import { z } from "zod";
 
+/** Of one that asks for no size; a host that allows less gives less. */
+export const VOLUME_MB = 10_240;
+
 export const VolumeNameSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, "must be lower-case letters, digits, - and _");

@@ -25,6 +25,8 @@ export interface AgentService {
   fetch(request: Request): Promise<Response>;
   /** One small question to the model. */
   testModel(settings: ModelSettings): Promise<ModelTest>;
+  /** What Ollama has, if it runs where the settings say. */
+  ollamaModels(settings: ModelSettings): Promise<OllamaModels>;
 }
 
 /** The header in which the agent says whose key it acts for; read only at the agent's own door. */
@@ -58,8 +60,8 @@ export type PrivateUrls = "none" | "loopback" | "all";
 export interface ModelSettings {
   /** `provider:model`, or null when nobody has chosen one. */
   readonly model: string | null;
-  readonly base_url: string | null;
-  /** By provider; the one of `base_url` is under the chosen model's provider. */
+  /** By provider, where they are not the providers' own. Each belongs to the key of the same provider. */
+  readonly base_urls: Partial<Record<Provider, string>>;
   readonly api_keys: Partial<Record<Provider, string>>;
   readonly temperature: number | null;
   readonly iterations: number;
@@ -78,3 +80,8 @@ export interface ModelTest {
   readonly model: string | null;
   readonly duration_ms: number;
 }
+
+/** Their names, or why there are none. */
+export type OllamaModels =
+  | { readonly models: readonly string[] }
+  | { readonly models: null; readonly detail: string };

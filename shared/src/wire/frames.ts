@@ -7,7 +7,8 @@
 import { z } from "zod";
 import { ExecutionErrorSchema, KernelEventSchema, OutcomeSchema } from "../api/execution.ts";
 import { CapacitySchema } from "../api/host.ts";
-import { LanguageSchema, SessionSpecSchema } from "../api/session.ts";
+import { NETWORK_LINES, NetworkConnectionSchema, SessionRulesSchema } from "../api/network.ts";
+import { ContextReportSchema, LanguageSchema, SessionSpecSchema } from "../api/session.ts";
 import { FailureSchema } from "../errors.ts";
 import { CONTEXT_LIMIT } from "../limits.ts";
 
@@ -35,6 +36,7 @@ export const CommandSchema = z.discriminatedUnion("type", [
     spec: SessionSpecSchema,
   }),
   z.object({ type: z.literal("session.stop"), reason: z.string() }),
+  z.object({ type: z.literal("session.network"), rules: SessionRulesSchema }),
   z.object({
     type: z.literal("run"),
     execution: z.string(),
@@ -67,6 +69,8 @@ export const SessionReportSchema = z.discriminatedUnion("state", [
     languages: z.array(LanguageSchema),
     image: z.string(),
     lost: z.array(LossSchema).max(CONTEXT_LIMIT).optional(),
+    /** Of a session that began with a snapshot. */
+    restored: z.array(ContextReportSchema).max(CONTEXT_LIMIT).optional(),
   }),
   z.object({ state: z.literal("failed"), failure: FailureSchema }),
   z.object({ state: z.literal("died"), error: ExecutionErrorSchema }),
@@ -125,6 +129,14 @@ export const HostFrameSchema = z.discriminatedUnion("t", [
   }),
   z.object({ t: z.literal("session"), session: z.string(), report: SessionReportSchema }),
   z.object({ t: z.literal("progress"), session: z.string(), step: z.string(), detail: z.string() }),
+  /** What a session has connected to; lost lines are not said again. */
+  z.object({
+    t: z.literal("network"),
+    session: z.string(),
+    connections: z.array(NetworkConnectionSchema).max(NETWORK_LINES),
+    /** There were so many more than fit. */
+    dropped: z.number().int().nonnegative(),
+  }),
   z.object({ t: z.literal("capacity"), capacity: CapacitySchema }),
   z.object({
     t: z.literal("answer"),

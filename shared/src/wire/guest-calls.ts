@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { CompletionSchema, ContextStateSchema } from "../api/context.ts";
 import { FileEntrySchema } from "../api/file.ts";
+import { ListeningPortsSchema } from "../api/port.ts";
 import { GuestProcessListSchema, GuestProcessSchema, ProcessOutputSchema } from "../api/process.ts";
 import { ArtifactEntrySchema } from "./guest-messages.ts";
 
@@ -33,6 +34,32 @@ const VariableSchema = ContextStateSchema.shape.variables.element.extend({
   size: count.nullable().catch(null),
 });
 
+/** What became of each variable; in characters, of which one may be two of ours. */
+const StateReportSchema = z.object({
+  language: z.string().max(64).nullable(),
+  variables: z
+    .array(
+      z.object({
+        name: z.string().max(400),
+        type: z.string().max(400),
+        status: z.enum(["saved", "degraded", "lost"]),
+        reason: z.string().max(600).optional(),
+      }),
+    )
+    .max(2000),
+  /** Variables that are whole and not named. */
+  more: count,
+  /** Where the kernel stood, and names of environment variables that code has changed. */
+  environment: z
+    .object({
+      cwd: z.string().max(8192).nullable(),
+      set: z.array(z.string().max(400)).max(500),
+      unset: z.array(z.string().max(400)).max(500),
+    })
+    .optional(),
+});
+export type StateReport = z.infer<typeof StateReportSchema>;
+
 /** Device and inode of a folder; null when it is not there. */
 const identity = z.string().max(64).nullable();
 
@@ -40,6 +67,13 @@ export const GUEST_ANSWERS = {
   ping: nothing,
   state: ContextStateSchema.extend({ variables: z.array(VariableSchema) }),
   complete: CompletionSchema,
+  "state.dump": StateReportSchema.extend({
+    size: count,
+    /** A context that has no kernel has nothing to save. */
+    alive: z.boolean(),
+    format: z.string().max(64).nullable(),
+  }),
+  "state.load": StateReportSchema.extend({ size: count, sha256: z.string().length(64) }),
   "session.enter": z.object({ session: identity, data: identity }),
 
   "fs.stat": GuestEntrySchema,
@@ -51,7 +85,7 @@ export const GUEST_ANSWERS = {
   "fs.move": GuestEntrySchema,
   "fs.remove": nothing,
   "fs.read": ReadSchema,
-  "fs.write": WrittenSchema,
+  "fs.write": WrittenSchema.extend({ mtime_ns: nanoseconds.optional() }),
   "fs.untar": WrittenSchema,
   "fs.tar": z.object({ size: count, entries: count }),
   "fs.watch": nothing,
@@ -71,6 +105,7 @@ export const GUEST_ANSWERS = {
   "ps.signal": nothing,
   "ps.resize": GuestProcessSchema,
   "ps.output": ProcessOutputSchema,
+  "ports.list": ListeningPortsSchema,
   "tunnel.open": nothing,
 } as const;
 

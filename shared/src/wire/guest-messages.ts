@@ -128,6 +128,9 @@ export const GuestTransferSchema = z.object({
   transfer: z.string().max(64),
 });
 
+/** The first line of a connection that code in the sandbox made to the proxy on its loopback. */
+export const GuestProxySchema = z.object({ type: z.literal("proxy"), token: z.string().max(128) });
+
 export type DaemonMessage =
   | { type: "welcome"; token: string }
   | { type: "context.open"; context: string; language: string; env: Record<string, string> }

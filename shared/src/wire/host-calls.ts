@@ -11,6 +11,8 @@ import { ExportRequestSchema, ExportResultSchema } from "../api/export.ts";
 import { FileEntrySchema, OpenedFileSchema, WrittenFileSchema } from "../api/file.ts";
 import { HostLoadSchema } from "../api/host.ts";
 import { SAMPLE_LIMIT } from "../api/metrics.ts";
+import { NetworkUseSchema } from "../api/network.ts";
+import { ListeningPortsSchema } from "../api/port.ts";
 import {
   GuestProcessListSchema,
   GuestProcessSchema,
@@ -19,6 +21,8 @@ import {
   ProcessOutputSchema,
   TerminalSizeSchema,
 } from "../api/process.ts";
+import { LanguageSchema } from "../api/session.ts";
+import { OnBusySchema } from "../api/snapshot.ts";
 
 const count = z.number().int().nonnegative();
 const flag = z.boolean().optional();
@@ -52,6 +56,8 @@ export const SESSION_CALLS = {
   state: { params: z.object({ context: z.string() }), result: ContextStateSchema },
   /** Those that are kept, and one of now. */
   metrics: { params: z.object({}), result: z.object(samples) },
+  /** With the version of the rules that hold. */
+  network: { params: z.object({}), result: z.object({ version: count, use: NetworkUseSchema }) },
   complete: {
     params: z.object({ context: z.string(), code: z.string(), cursor: count }),
     result: CompletionSchema,
@@ -84,18 +90,39 @@ export const SESSION_CALLS = {
     }),
     result: OpenedFileSchema,
   },
-  "files.write": { params: located({ ...written, ...grant }), result: WrittenFileSchema },
+  "files.write": {
+    params: located({
+      ...written,
+      /** The etag that the file must have when it is replaced; `*` for any file. */
+      if_match: z.string().optional(),
+      ...grant,
+    }),
+    result: WrittenFileSchema,
+  },
   "files.untar": {
     params: located({ size: count.optional(), gzip: flag, ...grant }),
     result: WrittenFileSchema,
   },
   "files.watch": { params: located({ recursive: flag, ...grant }), result: nothing },
   /** `source`: a file or folder of the host. */
-  "files.import": { params: located({ ...written, source: z.string() }), result: WrittenFileSchema },
+  "files.import": {
+    params: located({ ...written, source: z.string(), below: z.array(z.string()).optional() }),
+    result: WrittenFileSchema,
+  },
 
   "artifacts.export": {
     params: ExportRequestSchema,
     result: z.object({ data: z.array(ExportResultSchema) }),
+  },
+
+  /** Answered when the control plane has all of it; asked again with the same snapshot, it is joined. */
+  "snapshots.take": {
+    params: z.object({
+      snapshot: z.string(),
+      contexts: z.array(z.object({ name: z.string(), language: LanguageSchema })),
+      on_busy: OnBusySchema,
+    }),
+    result: nothing,
   },
 
   "datasets.stage": { params: DatasetStageCallSchema, result: DatasetStageAnswerSchema },
@@ -137,6 +164,7 @@ export const SESSION_CALLS = {
 
   "terminal.open": { params: z.object({ ...grant, ...process, after: count }), result: nothing },
   "tunnels.close": { params: z.object(grant), result: nothing },
+  "ports.list": { params: z.object({}), result: ListeningPortsSchema },
   "ports.request": { params: PortRequestSchema.extend({ once }), result: PortAnswerSchema },
 } as const;
 
@@ -150,6 +178,8 @@ export const HOST_CALLS = {
     result: z.object({ data: z.array(z.object({ session: z.string(), ...samples })) }),
   },
   "host.load": { params: z.object({}), result: HostLoadSchema },
+  /** What a BIND session leaves; false when there is nothing. Of one that is not over yet it goes later. */
+  "folders.remove": { params: z.object({ session: z.string() }), result: z.boolean() },
   "volumes.remove": { params: z.object({ tenant: z.string(), name: z.string() }), result: nothing },
 } as const;
 

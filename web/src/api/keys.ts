@@ -18,7 +18,13 @@ export const keys = {
   datasetSources: ["dataset-sources"] as const,
   volumes: ["volumes"] as const,
   hosts: ["hosts"] as const,
-  host: (id: string) => ["hosts", id] as const,
+  /** Not below the list: who reads that anew need not ask every host. */
+  hostLoad: (id: string) => ["host-load", id] as const,
   apiKeys: ["keys"] as const,
   usage: ["usage"] as const,
+  threads: ["threads"] as const,
+  threadSession: (thread: string) => ["threads", thread, "session"] as const,
+  settings: ["settings"] as const,
+  modelChoices: ["settings", "models"] as const,
+  audit: ["audit"] as const,
 };

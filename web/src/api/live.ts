@@ -1,10 +1,10 @@
 /** @module Follows the tenant's events for as long as somebody is signed in, and keeps the cache true by them. */
 import type { TenantEvent } from "@sandbar/sdk";
-import { SandbarError } from "@sandbar/sdk";
 import type { QueryClient } from "@tanstack/react-query";
-import { queryClient, sandbar } from "./client.ts";
+import { queryClient } from "./client.ts";
 import { keys } from "./keys.ts";
 import { applyEvent } from "./live-cache.ts";
+import { shareEvents } from "./shared-events.ts";
 import { createStore, useStore } from "./store.ts";
 
 /** True while events come; otherwise lists ask again every few seconds. */
@@ -24,26 +24,10 @@ export function useLiveInterval(): number | false {
   return useStore(live) ? false : POLL_MS;
 }
 
-const AGAIN_MS = 3000;
-
-/** Runs until the signal; whatever fails is tried again. */
-export async function followEvents(signal: AbortSignal): Promise<void> {
-  let lastEventId: string | undefined;
-  while (!signal.aborted) {
-    try {
-      for await (const event of sandbar.events({ lastEventId, signal })) {
-        lastEventId = event.id || lastEventId;
-        live.set(true);
-        take(queryClient, event);
-      }
-    } catch (error) {
-      live.set(false);
-      if (signal.aborted) return;
-      // Signed out: the router leads to the sign-in page, and signing in starts anew.
-      if (error instanceof SandbarError && error.status === 401) return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-  }
+/** Runs until the signal; tabs of one key share what they read. */
+export function followEvents(keyId: string, signal: AbortSignal): Promise<void> {
+  const onEvent = (event: TenantEvent) => take(queryClient, event);
+  return shareEvents(`sandbar events of ${keyId}`, { onEvent, onLive: live.set }, signal);
 }
 
 function take(client: QueryClient, event: TenantEvent): void {

@@ -1,8 +1,24 @@
+import { clsx } from "clsx";
+import { useMemo } from "react";
 import type { FirstRows } from "./first-rows.ts";
+
+const NUMBER = /^[+-]?(\d[\d_,]*)?\.?\d+(e[+-]?\d+)?$/i;
+/** So many tell what a column holds. */
+const LOOKED_AT = 50;
+
+/** Columns of numbers, which are read from their right end. */
+function numericColumns({ columns, rows }: FirstRows): readonly boolean[] {
+  const some = rows.slice(0, LOOKED_AT);
+  return columns.map((_, column) => {
+    const filled = some.map((row) => row[column] ?? "").filter((text) => text !== "");
+    return filled.length > 0 && filled.every((text) => NUMBER.test(text));
+  });
+}
 
 /** A plain table that scrolls both ways, with its header in sight. */
 export function RowsPreview({ table, label }: { table: FirstRows; label: string }) {
   const { columns, rows, total } = table;
+  const numeric = useMemo(() => numericColumns(table), [table]);
   const more = total === null || total > rows.length;
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -24,7 +40,10 @@ export function RowsPreview({ table, label }: { table: FirstRows; label: string 
                 <th
                   key={index}
                   scope="col"
-                  className="sticky top-0 border-b bg-surface px-2 py-1.5 text-left font-semibold whitespace-nowrap"
+                  className={clsx(
+                    "sticky top-0 border-b bg-surface px-2 py-1.5 font-semibold whitespace-nowrap",
+                    numeric[index] ? "text-right" : "text-left",
+                  )}
                 >
                   {name}
                   {type && <span className="ml-1.5 font-normal text-faint">{type}</span>}
@@ -41,7 +60,10 @@ export function RowsPreview({ table, label }: { table: FirstRows; label: string 
                 {columns.map((_, column) => (
                   <td
                     key={column}
-                    className="max-w-80 truncate border-b border-line/60 px-2 py-1 whitespace-pre"
+                    className={clsx(
+                      "max-w-80 truncate border-b border-line/60 px-2 py-1 whitespace-pre",
+                      numeric[column] && "text-right tabular-nums",
+                    )}
                     title={row[column]}
                   >
                     {row[column]}

@@ -1,5 +1,14 @@
 import { Link } from "@tanstack/react-router";
-import { ChartColumn, Database, KeyRound, Package, Server, SquareTerminal } from "lucide-react";
+import {
+  ChartColumn,
+  Database,
+  KeyRound,
+  MessagesSquare,
+  Package,
+  ScrollText,
+  Server,
+  SquareTerminal,
+} from "lucide-react";
 import type { ReactNode } from "react";
 import { type Me, mayAdminister, mayOperate } from "../api/me.ts";
 
@@ -14,9 +23,11 @@ export interface Room {
 
 export const ROOMS: readonly Room[] = [
   { to: "/sessions", label: "Sessions", icon: <SquareTerminal />, shortcut: "g s" },
+  { to: "/chat", label: "Chat", icon: <MessagesSquare />, shortcut: "g c" },
   { to: "/artifacts", label: "Artifacts", icon: <Package />, shortcut: "g a" },
   { to: "/datasets", label: "Datasets", icon: <Database />, shortcut: "g d" },
   { to: "/usage", label: "Usage", icon: <ChartColumn />, shortcut: "g u" },
+  { to: "/audit", label: "Audit", icon: <ScrollText />, shortcut: "g l" },
 ];
 
 export const OPERATOR_ROOMS: readonly Room[] = [

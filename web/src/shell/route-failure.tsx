@@ -24,7 +24,7 @@ export function RouteFailure({ error, reset }: ErrorComponentProps) {
     [reset, router],
   );
   if (error instanceof SandbarError && error.status === 404) {
-    const { detail, hint } = problemOf(error);
+    const { code, detail, hint, requestId } = problemOf(error);
     return (
       <EmptyState
         icon={<SearchX />}
@@ -35,7 +35,15 @@ export function RouteFailure({ error, reset }: ErrorComponentProps) {
           </Link>
         }
       >
-        {hint}
+        <p>{hint}</p>
+        <p className="mt-2 text-xs">
+          <code>{code}</code>
+          {requestId && (
+            <>
+              , request <code>{requestId}</code>
+            </>
+          )}
+        </p>
       </EmptyState>
     );
   }

@@ -28,7 +28,10 @@ import { ShortcutSheet } from "./shortcut-sheet.tsx";
 import { useShortcuts } from "./shortcuts.ts";
 import { nextTheme, setTheme, useTheme } from "./theme.ts";
 
-const Palette = lazy(() => import("./palette.tsx"));
+const loadPalette = () => import("./palette.tsx");
+const Palette = lazy(loadPalette);
+/** By then the room itself has loaded, and nobody has typed into a palette that is still on its way. */
+const PALETTE_SOON_MS = 1000;
 
 /** Around every room: navigation, where one is, what one can do, and whether the line holds. */
 export function Shell() {
@@ -39,8 +42,12 @@ export function Shell() {
   const [sheet, setSheet] = useState(false);
   const [drawer, setDrawer] = useState(false);
   useShortcuts();
-  useEvents();
+  useEvents(me.key.id);
   useSignedOut();
+  useEffect(() => {
+    const soon = setTimeout(() => void loadPalette().catch(() => {}), PALETTE_SOON_MS);
+    return () => clearTimeout(soon);
+  }, []);
 
   const leave = () => {
     signOut().then(
@@ -242,11 +249,11 @@ function ConnectionBanner() {
   );
 }
 
-/** One stream for the page; asks for everything again when the line is back. */
-function useEvents(): void {
+/** One stream for all tabs; asks for everything again when the line is back. */
+function useEvents(keyId: string): void {
   useEffect(() => {
     const controller = new AbortController();
-    void followEvents(controller.signal);
+    void followEvents(keyId, controller.signal);
     let before = connection.get();
     const unsubscribe = connection.subscribe(() => {
       if (before === "lost" && connection.get() === "connected") void queryClient.invalidateQueries();
@@ -256,7 +263,7 @@ function useEvents(): void {
       controller.abort();
       unsubscribe();
     };
-  }, []);
+  }, [keyId]);
 }
 
 /** An answer said that the cookie is no longer good: to the sign-in page, and back to here afterwards. */

@@ -3,16 +3,16 @@ import { CopyButton } from "./copy-button.tsx";
 
 export function CodeSnippet({ code, className }: { code: string; className?: string }) {
   return (
-    <div className={clsx("relative rounded-lg border bg-sunken", className)}>
+    <div className={clsx("flex items-start rounded-lg border bg-sunken", className)}>
       <pre
         // Long lines scroll, and what scrolls must be reachable by keyboard.
         // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
         tabIndex={0}
-        className="overflow-x-auto px-3 py-2.5 pr-10 text-xs leading-5"
+        className="min-w-0 flex-1 overflow-x-auto py-2.5 pl-3 text-xs leading-5"
       >
         {code}
       </pre>
-      <CopyButton text={code} className="absolute top-1.5 right-1.5 bg-sunken" />
+      <CopyButton text={code} className="m-1.5 shrink-0" />
     </div>
   );
 }

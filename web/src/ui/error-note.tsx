@@ -8,16 +8,21 @@ import { CopyButton } from "./copy-button.tsx";
 /** A failure with everything that helps: code, detail, hint, fields, request id. */
 export function ErrorNote({
   error,
+  hint: better,
   onRetry,
   action,
   className,
 }: {
   error: unknown;
+  /** In place of the API's own, which is for who calls it. */
+  hint?: ReactNode;
   onRetry?: () => void;
   action?: ReactNode;
   className?: string;
 }) {
-  const { code, detail, hint, requestId, fields } = problemOf(error);
+  const { code, detail, hint, requestId, fields: named } = problemOf(error);
+  // A single one is what the detail says.
+  const fields = named.filter(({ path, message }) => `${path}: ${message}` !== detail);
   const all = [`${code}: ${detail}`, hint, requestId && `request ${requestId}`].filter(Boolean).join("\n");
   return (
     <div
@@ -38,7 +43,7 @@ export function ErrorNote({
             <code>{path}</code> {message}
           </p>
         ))}
-        {hint && <p className="text-xs text-muted">{hint}</p>}
+        {(better ?? hint) && <p className="text-xs text-muted">{better ?? hint}</p>}
         {requestId && (
           <p className="text-xs text-muted">
             Request <code>{requestId}</code>

@@ -8,6 +8,7 @@ import { SandbarError } from "@sandbar/shared";
 import { and, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type ArtifactRow, type BlobRow, blobs } from "../db/artifact-tables.ts";
+import type { SnapshotRow } from "../db/snapshot-tables.ts";
 import type { Env } from "../env.ts";
 import { r2Credentials } from "./presign.ts";
 
@@ -56,7 +57,7 @@ export async function storeBundle(
   );
 }
 
-async function verify({ sha256, bytes }: NewBlob): Promise<void> {
+export async function verify({ sha256, bytes }: NewBlob): Promise<void> {
   const digest = hex(await crypto.subtle.digest("SHA-256", bytes as BufferSource));
   if (digest !== sha256)
     throw new SandbarError("VALIDATION_FAILED", `The bytes have the SHA-256 ${digest}, not ${sha256}`);
@@ -104,7 +105,7 @@ export async function openBlob(
 }
 
 /** Whoever brings the content again must send it, and so brings it back. False when it was forgotten already. */
-async function forget(env: Env, { tenant, sha256, object_key }: BlobRow): Promise<boolean> {
+export async function forget(env: Env, { tenant, sha256, object_key }: BlobRow): Promise<boolean> {
   const { meta } = await env.DB.prepare(
     "DELETE FROM blobs WHERE tenant = ? AND sha256 = ? AND object_key = ?",
   )
@@ -145,6 +146,38 @@ export async function deleteArtifacts(
   await deleteObjects(env, [...new Set(dropped!.results.map(({ key }) => key))]);
 }
 
+/**
+ * Deletes a snapshot, and in the same transaction the content that nothing else has. With `only` nothing happens when
+ * it is in another state by then.
+ */
+export async function deleteSnapshot(
+  env: Env,
+  tenant: string,
+  id: string,
+  only: SnapshotRow["state"] | null = null,
+): Promise<void> {
+  const [, dropped] = await env.DB.batch<{ key: string }>([
+    env.DB.prepare("DELETE FROM snapshots WHERE tenant = ?1 AND id = ?2 AND (?3 IS NULL OR state = ?3)").bind(
+      tenant,
+      id,
+      only,
+    ),
+    env.DB.prepare(
+      `DELETE FROM blobs WHERE tenant = ?1 AND sha256 IN
+         (SELECT sha256 FROM snapshot_chunks WHERE snapshot_id = ?2 AND tenant = ?1)
+       AND ${NO_ARTIFACT} AND NOT EXISTS (SELECT 1 FROM snapshot_chunks AS k
+         WHERE k.tenant = blobs.tenant AND k.sha256 = blobs.sha256 AND k.snapshot_id <> ?2)
+       AND NOT EXISTS (SELECT 1 FROM snapshots WHERE id = ?2)
+       RETURNING object_key AS key`,
+    ).bind(tenant, id),
+    env.DB.prepare(
+      `DELETE FROM snapshot_chunks WHERE snapshot_id = ?1 AND tenant = ?2
+       AND NOT EXISTS (SELECT 1 FROM snapshots WHERE id = ?1)`,
+    ).bind(id, tenant),
+  ]);
+  await deleteObjects(env, [...new Set(dropped!.results.map(({ key }) => key))]);
+}
+
 /** Removes content of that age whose artifact was never recorded. */
 export async function dropAbandoned(env: Env, from: string, until: string): Promise<void> {
   const { results } = await env.DB.prepare(
@@ -155,8 +188,10 @@ export async function dropAbandoned(env: Env, from: string, until: string): Prom
   await deleteObjects(env, [...new Set(results.map(({ key }) => key))]);
 }
 
-const UNUSED =
+const NO_ARTIFACT =
   "NOT EXISTS (SELECT 1 FROM artifacts AS a WHERE a.tenant = blobs.tenant AND a.sha256 = blobs.sha256)";
+const UNUSED = `${NO_ARTIFACT}
+  AND NOT EXISTS (SELECT 1 FROM snapshot_chunks AS k WHERE k.tenant = blobs.tenant AND k.sha256 = blobs.sha256)`;
 
 /** Deletes those objects that no row points into. */
 export async function deleteObjects(env: Env, keys: readonly string[]): Promise<number> {

@@ -27,6 +27,8 @@ export interface HostClaim {
 }
 
 const keys = new ExpiringCache<string, CryptoKey>(1_000);
+/** Proofs that were used, until they are too old anyway. */
+const used = new ExpiringCache<string, true>(100_000);
 const places = new ExpiringCache<string, true>(10_000);
 
 /** Finds out which host calls, and for which session, or refuses. */
@@ -57,10 +59,14 @@ async function verify(env: Env, token: string, request: Request): Promise<HostCl
     maxTokenAge: MAX_AGE_S,
     clockTolerance: TOLERANCE_S,
   });
-  const { tenant, session, htm, htu } = payload;
-  // Made for this request: a proof that leaks in a log opens nothing else.
-  if (htm !== request.method || htu !== new URL(request.url).pathname) return null;
+  const { tenant, session, htm, htu, jti } = payload;
+  const { pathname, search } = new URL(request.url);
+  // Made for this request: a proof that leaks in a log opens nothing else, and not this a second time.
+  if (htm !== request.method || htu !== pathname + search) return null;
   if (typeof tenant !== "string" || !SessionId.safeParse(session).success) return null;
+  const proof = `${host}/${jti}`;
+  if (typeof jti !== "string" || used.get(proof)) return null;
+  used.set(proof, true, (MAX_AGE_S + 2 * TOLERANCE_S) * 1000);
   return { host, tenant, session: session as string };
 }
 

@@ -51,12 +51,12 @@ async function presignedLink(env: Env, tenant: string, artifact: Linkable, secon
 const tokenOf = (artifact: string) => ({ audience: "artifact", subject: artifact });
 
 function newToken(env: Env, tenant: string, artifact: string, expires: number): Promise<string> {
-  return signedToken(env.DB, tokenOf(artifact), { tenant, method: "GET" }, expires);
+  return signedToken(env, tokenOf(artifact), { tenant, method: "GET" }, expires);
 }
 
 /** The tenant whose artifact the token opens; null when it opens nothing. */
 export async function openedBy(env: Env, artifact: string, token: string): Promise<string | null> {
-  const claims = await openToken(env.DB, token, tokenOf(artifact));
+  const claims = await openToken(env, token, tokenOf(artifact));
   return claims?.method === "GET" && typeof claims.tenant === "string" ? claims.tenant : null;
 }
 

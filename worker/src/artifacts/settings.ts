@@ -35,6 +35,12 @@ export const maxBodyBytes = (env: Env) => number(env.MAX_BODY_BYTES, 100 * 1000 
 /** Content without an artifact may belong to an ingestion that is still on its way. */
 export const blobGraceMs = (env: Env) => number(env.BLOB_GRACE_S, 3600) * 1000;
 
+/** What a host has for a snapshot of a session of many gigabytes, whose code may have to end first. */
+export const SNAPSHOT_MS = 2 * 3600_000;
+
+/** A snapshot that is so old and not complete will never be. */
+export const snapshotGraceMs = (env: Env) => Math.max(blobGraceMs(env), SNAPSHOT_MS + 3600_000);
+
 export const signingKeyAgeMs = (env: Env) => number(env.SIGNING_KEY_MAX_AGE_S, 30 * 24 * 3600) * 1000;
 
 function limit(value: string | undefined, fallback: number): number {

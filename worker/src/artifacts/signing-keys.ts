@@ -1,5 +1,5 @@
 /**
- * The keys that sign links, kept in D1: made on first use, replaced by the schedule, honoured until retired. An isolate
+ * The keys that sign links, kept sealed in D1: made on first use, replaced by the schedule, honoured until retired. An isolate
  * keeps them for a while and looks again when it meets one that it does not know.
  *
  * @module
@@ -7,6 +7,8 @@
 import { and, isNull, lt } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { signingKeys } from "../db/artifact-tables.ts";
+import type { Env } from "../env.ts";
+import { seal, unseal } from "../sealed.ts";
 
 const KEPT_MS = 60_000;
 /** No link lives longer, so a key that was replaced so long ago has none left. */
@@ -18,21 +20,23 @@ export interface SigningKey {
   readonly retired_at: string | null;
 }
 
+export type SigningEnv = Pick<Env, "DB" | "SECRETS_KEY">;
+
 let cached: { keys: SigningKey[]; at: number } | null = null;
 
-export async function currentKey(d1: D1Database): Promise<SigningKey> {
-  let key = newest(await load(d1, false));
+export async function currentKey(env: SigningEnv): Promise<SigningKey> {
+  let key = newest(await load(env, false));
   if (!key) {
-    await addKey(d1);
-    key = newest(await load(d1, true));
+    await addKey(env);
+    key = newest(await load(env, true));
   }
   if (!key) throw new Error("no signing key could be made");
   return key;
 }
 
-export async function keyById(d1: D1Database, kid: string): Promise<SigningKey | null> {
+export async function keyById(env: SigningEnv, kid: string): Promise<SigningKey | null> {
   const find = (keys: SigningKey[]) => keys.find((key) => key.kid === kid);
-  const key = find(await load(d1, false)) ?? find(await load(d1, true));
+  const key = find(await load(env, false)) ?? find(await load(env, true));
   if (!key || (key.retired_at !== null && Date.parse(key.retired_at) <= Date.now())) return null;
   return key;
 }
@@ -55,27 +59,29 @@ export async function rotateSigningKeys(d1: D1Database, maxAgeMs: number): Promi
 
 const newest = (keys: SigningKey[]) => keys.find(({ retired_at }) => retired_at === null);
 
-async function load(d1: D1Database, anew: boolean): Promise<SigningKey[]> {
+async function load(env: SigningEnv, anew: boolean): Promise<SigningKey[]> {
   if (!anew && cached && Date.now() - cached.at < KEPT_MS) return cached.keys;
-  const rows = await drizzle(d1).select().from(signingKeys).orderBy(signingKeys.created_at);
+  const rows = await drizzle(env.DB).select().from(signingKeys).orderBy(signingKeys.created_at);
   const keys = await Promise.all(
-    rows
-      .reverse()
-      .map(async ({ kid, secret, retired_at }) => ({ kid, retired_at, secret: await imported(secret) })),
+    rows.reverse().map(async ({ kid, secret, retired_at }) => ({
+      kid,
+      retired_at,
+      secret: await imported(String(await unseal(env, secret))),
+    })),
   );
   cached = { keys, at: Date.now() };
   return keys;
 }
 
 /** Of many that make the first key at once, one succeeds. */
-async function addKey(d1: D1Database): Promise<void> {
+async function addKey(env: SigningEnv): Promise<void> {
   const secret = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))));
-  await d1
-    .prepare(
-      `INSERT INTO signing_keys (kid, secret, created_at, retired_at)
+  const sealed = await seal(env, secret);
+  await env.DB.prepare(
+    `INSERT INTO signing_keys (kid, secret, created_at, retired_at)
        SELECT ?, ?, ?, NULL WHERE NOT EXISTS (SELECT 1 FROM signing_keys WHERE retired_at IS NULL)`,
-    )
-    .bind(crypto.randomUUID(), secret, new Date().toISOString())
+  )
+    .bind(crypto.randomUUID(), sealed, new Date().toISOString())
     .run();
 }
 

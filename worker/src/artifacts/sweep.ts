@@ -3,9 +3,10 @@ import { eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { sweepPositions } from "../db/artifact-tables.ts";
 import { expiredArtifacts } from "../db/artifacts.ts";
+import { overdueSnapshots } from "../db/snapshots.ts";
 import type { Env } from "../env.ts";
-import { BLOB_PREFIX, deleteArtifacts, deleteObjects, dropAbandoned } from "./blob-store.ts";
-import { blobGraceMs, signingKeyAgeMs } from "./settings.ts";
+import { BLOB_PREFIX, deleteArtifacts, deleteObjects, deleteSnapshot, dropAbandoned } from "./blob-store.ts";
+import { blobGraceMs, signingKeyAgeMs, snapshotGraceMs } from "./settings.ts";
 import { rotateSigningKeys } from "./signing-keys.ts";
 
 const AT_ONCE = 500;
@@ -13,6 +14,7 @@ const ROUNDS = 20;
 
 export async function sweepArtifacts(env: Env): Promise<void> {
   await expire(env);
+  await expireSnapshots(env);
   const old = new Date(Date.now() - blobGraceMs(env));
   await dropContentWithoutArtifact(env, old);
   await dropStrayObjects(env, old);
@@ -25,6 +27,13 @@ async function expire(env: Env): Promise<void> {
     if (expired.length > 0) await deleteArtifacts(env, expired);
     if (expired.length < AT_ONCE) return;
   }
+}
+
+async function expireSnapshots(env: Env): Promise<void> {
+  const now = Date.now();
+  const abandoned = new Date(now - snapshotGraceMs(env)).toISOString();
+  const overdue = await overdueSnapshots(env.DB, new Date(now).toISOString(), abandoned, AT_ONCE);
+  for (const { tenant, id, state } of overdue) await deleteSnapshot(env, tenant, id, state);
 }
 
 /** Deletions take unused content with them, so each is looked at only once: when no ingestion can be after it any more. */

@@ -30,7 +30,7 @@ export async function giveCookie(
   const { name, secure } = placeOf(c);
   const expires = new Date(expires_at);
   const seconds = Math.floor(expires.getTime() / 1000);
-  const token = await signedToken(c.env.DB, { audience: AUDIENCE, subject: id }, { key: key_id }, seconds);
+  const token = await signedToken(c.env, { audience: AUDIENCE, subject: id }, { key: key_id }, seconds);
   setCookie(c, name, token, { path: "/", httpOnly: true, sameSite: "Strict", secure, expires });
 }
 
@@ -47,5 +47,5 @@ export function hasCookie(c: Context<AppEnv>): boolean {
 export async function sessionInCookie(c: Context<AppEnv>): Promise<string | null> {
   const token = getCookie(c, placeOf(c).name);
   if (token === undefined) return null;
-  return (await openToken(c.env.DB, token, { audience: AUDIENCE }))?.sub ?? null;
+  return (await openToken(c.env, token, { audience: AUDIENCE }))?.sub ?? null;
 }

@@ -11,7 +11,7 @@ export interface Owner {
   readonly session: string;
 }
 
-const tenantScope = (tenant: string) => `t/${tenant}`;
+export const tenantScope = (tenant: string) => `t/${tenant}`;
 const sessionScope = (session: string) => `s/${session}`;
 
 // CROSS JOIN, because SQLite then keeps the order: each file by its index, not each row of the table by every file.

@@ -1,5 +1,5 @@
 /** @module D1's tables. The SQL that makes them is in `migrations/`. */
-import type { Failure, Scope, SessionSpec } from "@sandbar/shared";
+import type { Capability, Failure, Language, Scope, SessionSpec } from "@sandbar/shared";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { LifeState } from "../session/machine.ts";
 
@@ -14,6 +14,9 @@ export const apiKeys = sqliteTable("api_keys", {
   last_used_at: text(),
 });
 
+/** Without `env`, which may hold secrets and is of no use in a list; with what the host said beside it. */
+type StoredSpec = Omit<SessionSpec, "env"> & { languages?: Language[]; capabilities?: Capability[] };
+
 /** A copy for lists and usage, written when a session changes; the SessionObject is the truth. */
 export const sessions = sqliteTable("sessions", {
   id: text().primaryKey(),
@@ -24,8 +27,7 @@ export const sessions = sqliteTable("sessions", {
   host_id: text(),
   image: text(),
   labels: text({ mode: "json" }).$type<Record<string, string>>().notNull(),
-  /** Without `env`, which may hold secrets and is of no use in a list. */
-  spec: text({ mode: "json" }).$type<Omit<SessionSpec, "env">>().notNull(),
+  spec: text({ mode: "json" }).$type<StoredSpec>().notNull(),
   created_at: text().notNull(),
   last_used_at: text().notNull(),
   ended_at: text(),
@@ -33,6 +35,7 @@ export const sessions = sqliteTable("sessions", {
   executions: integer().notNull().default(0),
   execution_ms: integer().notNull().default(0),
   output_bytes: integer().notNull().default(0),
+  created_by: text(),
 });
 
 export const consoleSessions = sqliteTable("console_sessions", {

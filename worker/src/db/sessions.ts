@@ -3,13 +3,14 @@ import type { Language, Session } from "@sandbar/shared";
 import { and, type Column, count, desc, eq, getTableColumns, inArray, lt, sql, sum } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { expiresAt, hasEnded, type LifeState } from "../session/machine.ts";
-import type { Activity, SessionRecord } from "../session/record.ts";
+import { type Activity, abilities, type SessionRecord } from "../session/record.ts";
+import { networkOf } from "../session/spec.ts";
 import { sessions } from "./schema.ts";
 
 type Row = typeof sessions.$inferSelect;
 
 const COLUMNS = Object.entries(getTableColumns(sessions)) as [keyof Row, Column][];
-const FIXED = new Set<keyof Row>(["id", "tenant", "key", "runtime", "labels", "created_at"]);
+const FIXED = new Set<keyof Row>(["id", "tenant", "key", "runtime", "labels", "created_at", "created_by"]);
 /** Made once: every creation waits for it, and to build the statement takes longer than to send it. */
 const UPSERT = `INSERT INTO sessions (${COLUMNS.map(([name]) => name).join()})
   VALUES (${COLUMNS.map(() => "?").join()}) ON CONFLICT (id) DO UPDATE SET
@@ -30,7 +31,7 @@ export async function mirrorSession(
     host_id: session.host_id,
     image: session.image ?? session.spec.image,
     labels: session.labels,
-    spec,
+    spec: { ...spec, ...abilities(spec, session) },
     created_at: iso(session.created_at),
     last_used_at: iso(activity.last_used_at),
     ended_at: session.ended_at === null ? null : iso(session.ended_at),
@@ -38,6 +39,7 @@ export async function mirrorSession(
     executions: activity.executions,
     execution_ms: activity.execution_ms,
     output_bytes: activity.output_bytes,
+    created_by: session.created_by ?? null,
   };
   const values = COLUMNS.map(([name, column]) =>
     row[name] === null ? null : column.mapToDriverValue(row[name]),
@@ -112,14 +114,17 @@ function toSession(row: Row): Session {
     id: row.id,
     key: row.key,
     runtime: row.runtime as Language,
+    ...abilities(spec, spec),
     image: row.image,
     status: row.status,
     host_id: row.host_id,
     storage: spec.storage,
     datasets: { access: spec.dataset_access },
-    network: spec.network,
+    network: networkOf(spec),
     limits: spec.limits,
+    dependencies: spec.dependencies,
     labels: row.labels,
+    created_by: row.created_by,
     created_at: row.created_at,
     last_used_at: row.last_used_at,
     expires_at: hasEnded(row.status) ? null : iso(expiresAt(times)),

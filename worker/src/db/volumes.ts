@@ -1,9 +1,9 @@
 /** @module Volumes in D1: their names, the one host that each lies on, and which sessions have them. */
-import { newId, type Volume } from "@sandbar/shared";
-import { and, asc, eq, gt, inArray, isNull, notExists, or, sql } from "drizzle-orm";
+import { type EffectivePolicy, newId, VOLUME_MB, type Volume } from "@sandbar/shared";
+import { and, asc, eq, gt, inArray, notExists, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { type Answer, ok, refuse } from "../answer.ts";
+import { type Answer, ok, type Refusal, refuse } from "../answer.ts";
 
 const volumes = sqliteTable("volumes", {
   id: text().primaryKey(),
@@ -22,6 +22,8 @@ const uses = sqliteTable(
 
 type Row = typeof volumes.$inferSelect;
 export type KnownVolume = Omit<Volume, "size">;
+/** Null: no limit. */
+export type VolumeShares = Pick<EffectivePolicy["shares"], "volumes" | "volume_mb">;
 
 const newRow = (tenant: string, name: string, rest: Partial<Row>): Row => ({
   id: newId("vol"),
@@ -69,11 +71,49 @@ export async function createVolume(
   tenant: string,
   name: string,
   sizeMb: number | null,
-): Promise<{ volume: KnownVolume; created: boolean }> {
+  shares: VolumeShares,
+): Promise<Answer<{ volume: KnownVolume; created: boolean }>> {
   const row = newRow(tenant, name, { size_mb: sizeMb });
-  await drizzle(d1).insert(volumes).values(row).onConflictDoNothing();
-  const volume = (await findVolume(d1, tenant, name)) ?? known(row);
-  return { volume, created: volume.id === row.id };
+  await insertWithin(d1, row, shares).run();
+  const volume = await findVolume(d1, tenant, name);
+  if (!volume) return overShare(d1, tenant, row, shares);
+  return ok({ volume, created: volume.id === row.id });
+}
+
+export async function heldVolumes(
+  d1: D1Database,
+  tenant: string,
+): Promise<{ count: number; size_mb: number }> {
+  const [held] = await drizzle(d1)
+    .select({ count: sql<number>`count(*)`, size_mb: SUM_MB })
+    .from(volumes)
+    .where(eq(volumes.tenant, tenant));
+  return held!;
+}
+
+const SUM_MB = sql<number>`coalesce(sum(coalesce(size_mb, ${sql.raw(String(VOLUME_MB))})), 0)`;
+
+/** Nothing when there is one of the name, or when the tenant would have more than its share: counted in the same step. */
+function insertWithin(d1: D1Database, row: Row, { volumes: most, volume_mb }: VolumeShares) {
+  return d1
+    .prepare(
+      `INSERT INTO volumes (id, tenant, name, host_id, size_mb, deleting, created_at)
+       SELECT ?1, ?2, ?3, ?4, ?5, 0, ?6 FROM
+         (SELECT count(*) AS n, coalesce(sum(coalesce(size_mb, ?7)), 0) AS mb FROM volumes WHERE tenant = ?2)
+       WHERE (?8 IS NULL OR n < ?8) AND (?9 IS NULL OR mb + coalesce(?5, ?7) <= ?9)
+       ON CONFLICT DO NOTHING`,
+    )
+    .bind(row.id, row.tenant, row.name, row.host_id, row.size_mb, row.created_at, VOLUME_MB, most, volume_mb);
+}
+
+async function overShare(d1: D1Database, tenant: string, row: Row, shares: VolumeShares): Promise<Refusal> {
+  const { count, size_mb } = await heldVolumes(d1, tenant);
+  if (shares.volumes !== null && count >= shares.volumes)
+    return refuse("QUOTA_EXCEEDED", `volumes: this tenant has ${count}, and may have ${shares.volumes}`);
+  return refuse(
+    "QUOTA_EXCEEDED",
+    `volume_mb: this tenant's volumes may hold ${size_mb} MB, and with ${row.size_mb ?? VOLUME_MB} for ${row.name} it would be more than ${shares.volume_mb}`,
+  );
 }
 
 /** The host that a session with these volumes must be on; null when any will do. */
@@ -98,28 +138,36 @@ export async function takeVolumes(
   session: string,
   host: string,
   names: readonly string[],
+  shares: VolumeShares,
 ): Promise<Answer<Record<string, number>>> {
   const db = drizzle(d1);
   const rows = names.map((name) => newRow(tenant, name, { host_id: host }));
-  await db.batch([
-    db
-      .insert(uses)
-      .values(names.map((name) => ({ tenant, name, session_id: session })))
-      .onConflictDoNothing(),
-    ...rows.map((row) => db.insert(volumes).values(row).onConflictDoNothing()),
-    db
-      .update(volumes)
-      .set({ host_id: host })
-      .where(and(named(tenant, names), isNull(volumes.host_id))),
+  const use = d1.prepare(
+    "INSERT INTO volume_uses (tenant, name, session_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  const place = d1.prepare(
+    "UPDATE volumes SET host_id = ? WHERE tenant = ? AND name = ? AND host_id IS NULL",
+  );
+  await d1.batch([
+    ...names.map((name) => use.bind(tenant, name, session)),
+    ...rows.map((row) => insertWithin(d1, row, shares)),
+    ...names.map((name) => place.bind(host, tenant, name)),
   ]);
   const found = await db.select().from(volumes).where(named(tenant, names));
+  const missing = rows.find(({ name }) => !found.some((row) => row.name === name));
   const refusal =
+    (missing ? await overShare(d1, tenant, missing, shares) : null) ??
     unusable(found) ??
     (found.some(({ host_id }) => host_id !== host)
       ? refuse("NO_HOST_AVAILABLE", "A volume has just been taken by another host", { retry_after_s: 1 })
       : null);
   if (refusal) {
     await releaseVolumes(d1, session);
+    // No volume of this request is left that nobody has heard of.
+    const unused = d1.prepare(
+      "DELETE FROM volumes WHERE id = ? AND NOT EXISTS (SELECT 1 FROM volume_uses u WHERE u.tenant = volumes.tenant AND u.name = volumes.name)",
+    );
+    await d1.batch(rows.map(({ id }) => unused.bind(id)));
     return refusal;
   }
   return ok(

@@ -47,9 +47,14 @@ export class Meta {
 }
 
 /** What a socket carries through hibernation. */
-export type Attachment =
-  | { readonly host: string; readonly nonce: string; readonly opened_at: number }
-  | Linked;
+export type Attachment = Unproven | Linked;
+
+export interface Unproven {
+  readonly host: string;
+  readonly nonce: string;
+  readonly opened_at: number;
+  readonly address: string | null;
+}
 
 export interface Linked {
   readonly host: string;

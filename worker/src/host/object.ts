@@ -20,25 +20,27 @@ import {
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
+import { networkOf } from "../rates/network-of.ts";
 import { fleetObject, isTransient, sessionObject } from "../rpc.ts";
 import type { Envelope } from "../session/envelope.ts";
 import type { Reply } from "../session/outgoing.ts";
 import { newSecret } from "../tokens.ts";
 import { Calls } from "./calls.ts";
 import { provesHost } from "./handshake.ts";
+import { ADDRESS_HEADER, auditHost } from "./host-audit.ts";
 import { type Arrived, parseMessage, parseOpening } from "./host-frame.ts";
 import { Lanes } from "./lanes.ts";
 import { lease } from "./lease.ts";
-import { type Attachment, type Linked, Meta } from "./meta.ts";
+import { type Attachment, type Linked, Meta, type Unproven } from "./meta.ts";
 import { OUTBOX_LIMIT, OUTBOX_SCHEMA, Outbox } from "./outbox.ts";
 import { PLACED_SCHEMA, Placed } from "./placed.ts";
 import { type PromptReport, PromptReports } from "./prompt-reports.ts";
 import { Relay } from "./relay.ts";
+import { placeFor } from "./unproven.ts";
 
 const HELLO_WAIT_MS = 10_000;
 const RETRY_MS = 5_000;
 const UNREACHED_MS = 1_000;
-const UNPROVEN_LIMIT = 16;
 const LANE_LIMIT_CHARS = 32 * 1024 * 1024;
 
 export interface Dispatch extends Envelope {
@@ -96,12 +98,20 @@ export class HostObject extends DurableObject<Env> {
   /** The daemon dials. The Worker has put the host id into the URL. */
   override async fetch(request: Request): Promise<Response> {
     const host = new URL(request.url).pathname.split("/").at(-1)!;
+    const unproven = this.ctx.getWebSockets().flatMap((socket) => {
+      const attachment = attachmentOf(socket);
+      if (!attachment || !("nonce" in attachment)) return [];
+      const { address, opened_at } = attachment;
+      return [{ socket, network: address && networkOf(address), opened_at }];
+    });
+    const place = placeFor(unproven, Date.now());
+    if (place === "none") return new Response(null, { status: 429, headers: { "Retry-After": "2" } });
+    if (place !== "free") place.socket.close(CLOSE.unauthorized, "said no hello");
     const { 0: client, 1: server } = new WebSocketPair();
-    const unproven = this.ctx.getWebSockets().filter((socket) => linkedOf(socket) === null);
-    if (unproven.length >= UNPROVEN_LIMIT) unproven[0]!.close(CLOSE.unauthorized, "said no hello");
     const nonce = newSecret("");
     this.ctx.acceptWebSocket(server);
-    attach(server, { host, nonce, opened_at: Date.now() });
+    const address = request.headers.get(ADDRESS_HEADER) || null;
+    attach(server, { host, nonce, opened_at: Date.now(), address });
     server.send(JSON.stringify({ t: "challenge", v: PROTOCOL_VERSION, nonce } satisfies ServerFrame));
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -148,11 +158,7 @@ export class HostObject extends DurableObject<Env> {
     this.#calls.failAll();
   }
 
-  async #hello(
-    socket: WebSocket,
-    { host, nonce }: { host: string; nonce: string },
-    frame: Hello,
-  ): Promise<void> {
+  async #hello(socket: WebSocket, { host, nonce, address }: Unproven, frame: Hello): Promise<void> {
     if (frame.v !== PROTOCOL_VERSION) {
       socket.close(CLOSE.protocol, `this control plane speaks version ${PROTOCOL_VERSION}`);
       return;
@@ -163,6 +169,7 @@ export class HostObject extends DurableObject<Env> {
       return;
     }
     if (!(await provesHost(frame.proof, { host, nonce, publicKey }))) {
+      auditHost(this.env, host, { action: "host.connect", result: "UNAUTHENTICATED", address });
       socket.close(CLOSE.unauthorized, "the proof does not fit the host's key");
       return;
     }
@@ -182,6 +189,11 @@ export class HostObject extends DurableObject<Env> {
       untold: true,
     });
     this.#lastFrameAt = now;
+    auditHost(this.env, host, {
+      action: "host.connect",
+      address,
+      detail: `epoch ${epoch}, version ${frame.version}`,
+    });
     for (const other of this.ctx.getWebSockets()) {
       const linked = linkedOf(other);
       if (other === socket || !linked) continue;
@@ -227,6 +239,8 @@ export class HostObject extends DurableObject<Env> {
         );
       case "progress":
         return this.#lane(socket, frame.session, weight, () => this.#relay.progress(frame));
+      case "network":
+        return this.#lane(socket, frame.session, weight, () => this.#relay.network(frame));
     }
   }
 
@@ -350,6 +364,7 @@ export class HostObject extends DurableObject<Env> {
 
   async #setStatus(status: "joining" | "online" | "unreachable" | "lost"): Promise<void> {
     this.#meta.update({ status, untold: true });
+    auditHost(this.env, this.#meta.value!.host, { action: `host.${status}` });
     await this.#tellFleet({});
   }
 

@@ -66,6 +66,10 @@ export class Relay {
     await this.#object(session)?.progress(step.slice(0, 256), detail.slice(0, 8_000));
   }
 
+  async network({ session, connections, dropped }: Frame<"network">): Promise<void> {
+    await this.#object(session)?.networkUsed(connections, dropped);
+  }
+
   /** Sessions that were placed here, whose creation the daemon has had, and that it does not name. */
   missing(named: ReadonlySet<string>): string[] {
     const creating = this.#outbox.creating();

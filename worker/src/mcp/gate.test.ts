@@ -8,13 +8,13 @@ describe("the gate of /mcp", () => {
   it("plain HTTP is for addresses and localhost, and for names that are listed", () => {
     for (const url of ["http://127.0.0.1:8787/mcp", "http://localhost/mcp", "http://[::1]:1/mcp"])
       expect(ask(url)).toBeNull();
-    expect(() => ask("http://evil.example/mcp")).toThrow("MCP_ALLOWED_HOSTS");
-    expect(ask("http://sandbar.internal/mcp", {}, { MCP_ALLOWED_HOSTS: "a, Sandbar.Internal" })).toBeNull();
+    expect(() => ask("http://evil.example/mcp")).toThrow("ALLOWED_HOSTS");
+    expect(ask("http://sandbar.internal/mcp", {}, { ALLOWED_HOSTS: "a, Sandbar.Internal" })).toBeNull();
   });
 
   it("HTTPS is for any name, unless names are listed", () => {
     expect(ask("https://sandbar.example/mcp")).toBeNull();
-    expect(() => ask("https://other.example/mcp", {}, { MCP_ALLOWED_HOSTS: "sandbar.example" })).toThrow();
+    expect(() => ask("https://other.example/mcp", {}, { ALLOWED_HOSTS: "sandbar.example" })).toThrow();
   });
 
   it("names that look like addresses are names", () => {

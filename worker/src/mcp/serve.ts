@@ -5,6 +5,7 @@ import { createMcpServer } from "@sandbar/sdk/mcp";
 import { JSON_BODY_LIMIT_BYTES, readJson } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
+import { clientAddress } from "../client-address.ts";
 import type { App } from "../openapi.ts";
 import { inProcessFetch } from "./in-process-fetch.ts";
 import { RunningCall } from "./running-calls.ts";
@@ -23,7 +24,8 @@ export async function serveMcp(app: App, c: Context<AppEnv>): Promise<Response> 
   const text = c.req.method === "POST" ? await c.req.text() : undefined;
   const message = messageOf(text);
   const origin = new URL(c.req.url).origin;
-  const route = inProcessFetch(app, origin, c.env, c.executionCtx as ExecutionContext);
+  const inner = { ...c.env, INNER: { address: clientAddress(c.env, c.req.raw) } };
+  const route = inProcessFetch(app, origin, inner, c.executionCtx as ExecutionContext);
   const authorization = c.req.header("Authorization") ?? "";
   const interrupt = (execution: string) =>
     route(`${origin}${execution}/interrupt`, { method: "POST", headers: { authorization } });

@@ -3,6 +3,8 @@
 import { createRoute } from "@hono/zod-openapi";
 import { CLOSE, idSchema, JoinAnswerSchema, JoinRequestSchema, SandbarError } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
+import { clientAddress } from "../client-address.ts";
+import { ADDRESS_HEADER } from "../host/host-audit.ts";
 import { type App, body, json, refused } from "../openapi.ts";
 import { fleetObject } from "../rpc.ts";
 import { GRANT, transferObject } from "../transfer/transfers.ts";
@@ -23,6 +25,7 @@ export function agentRoutes(app: App): void {
     async (c) => {
       const { token, name, public_key } = c.req.valid("json");
       const host_id = unwrap(await fleetObject(c.env).join(token, name, public_key.x));
+      c.set("audit", { target: host_id, detail: name });
       return c.json({ host_id }, 201);
     },
   );
@@ -48,7 +51,9 @@ export function agentRoutes(app: App): void {
       throw new SandbarError("VALIDATION_FAILED", "This path takes WebSocket connections only");
     // Anybody can make up an id, and an object that was only asked leaves a file behind on one machine.
     if ((await fleetObject(c.env).publicKey(host)) === null) return notRegistered();
-    return c.env.HOSTS.getByName(host).fetch(c.req.raw);
+    const request = new Request(c.req.raw);
+    request.headers.set(ADDRESS_HEADER, clientAddress(c.env, c.req.raw) ?? "");
+    return c.env.HOSTS.getByName(host).fetch(request);
   });
 }
 

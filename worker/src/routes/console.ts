@@ -72,6 +72,7 @@ export function consoleRoutes(app: App): void {
       // A browser that signs in again has no use of what it had.
       const before = await sessionInCookie(c);
       if (before !== null) await endConsoleSession(c.env.DB, before);
+      c.set("audit", { by: { tenant: key.tenant, key_id: key.id } });
       await giveCookie(c, await addConsoleSession(c.env.DB, key, COOKIE_LIFE_MS));
       return c.body(null, 204, NOT_KEPT);
     },

@@ -22,6 +22,7 @@ export function datasetSourceRoutes(app: App): void {
       const wanted = c.req.valid("json");
       const added = await addSource(c.env.DB, wanted, await seal(c.env, wanted.headers));
       if (!added) throw new SandbarError("SOURCE_EXISTS", `A source named ${wanted.name} exists`);
+      c.set("audit", { target: added.id, detail: `${added.name}, tenant ${added.tenant ?? "any"}` });
       return c.json(added, 201);
     },
   );

@@ -1,7 +1,9 @@
 /** @module `/openapi.json`, `/docs` and the page of error codes that problems point to. */
 import { ERRORS } from "@sandbar/shared";
 import { html, raw } from "hono/html";
+import { ownOrigin } from "../console/own-origin.ts";
 import { PAGE_HEADERS } from "../console/page.ts";
+import { describeFields } from "../described-fields.ts";
 import type { App } from "../openapi.ts";
 
 const DOCS_HEADERS = {
@@ -11,15 +13,58 @@ const DOCS_HEADERS = {
     "font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 };
 
-export function docsRoutes(app: App): void {
-  app.doc31("/openapi.json", {
-    openapi: "3.1.0",
-    info: {
-      title: "Sandbar",
-      version: "1",
-      description: "Code execution for AI agents, on your own machines.",
-      license: { name: "MIT" },
+const API = {
+  openapi: "3.1.0",
+  info: {
+    title: "Sandbar",
+    version: "1",
+    description:
+      "Code execution for AI agents, on your own machines. Make a session, run code in it, take files out of it. " +
+      "Send `Authorization: Bearer <api key>`. Every refusal is a Problem with a `code`.",
+    license: { name: "MIT" },
+  },
+  // The order in which a reader meets them.
+  tags: [
+    { name: "sessions", description: "A sandbox with a life of its own: get or create, look, end." },
+    { name: "executions", description: "Code that runs in a session's kernel, and what came of it." },
+    { name: "contexts", description: "Kernels of a session, their variables and completions." },
+    { name: "files", description: "Files and folders of a session." },
+    {
+      name: "snapshots",
+      description: "Files and variables of a session, kept outside of it; other sessions begin with them.",
     },
+    { name: "artifacts", description: "Files that sessions left behind; they outlive them." },
+    { name: "datasets", description: "Data that code reads, staged by id." },
+    { name: "processes", description: "Long-running commands, terminals, ports and previews." },
+    { name: "volumes", description: "Folders that outlive sessions." },
+    { name: "hosts", description: "Machines that run sessions, for operators." },
+    { name: "keys", description: "API keys, for admins." },
+    { name: "policies", description: "What tenants may do and how much they may have." },
+    { name: "secrets", description: "Headers for sessions' network that code never sees." },
+    { name: "operations", description: "Health, metrics, events, usage and the audit log." },
+    { name: "settings", description: "The agent's model and manners." },
+    { name: "console", description: "Who calls, and signing a browser in." },
+    { name: "daemon", description: "What hosts ask; not for clients." },
+  ],
+};
+
+/** Nothing that leads to the vendor's services, or that sends what is typed here anywhere else. */
+const REFERENCE = {
+  url: "/openapi.json",
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+};
+
+export function docsRoutes(app: App): void {
+  let described: ReturnType<App["getOpenAPI31Document"]> | undefined;
+  app.get("/openapi.json", (c) => {
+    described ??= describeFields(app.getOpenAPI31Document(API) as never) as NonNullable<typeof described>;
+    return c.json({ ...described, servers: [{ url: ownOrigin(c.env, c.req.raw) }] });
   });
 
   app.get("/docs", (c) =>
@@ -35,11 +80,9 @@ export function docsRoutes(app: App): void {
   );
 
   app.get("/docs/start.js", (c) =>
-    c.body(
-      'Scalar.createApiReference("#app", { url: "/openapi.json", withDefaultFonts: false, telemetry: false });',
-      200,
-      { "Content-Type": "text/javascript; charset=utf-8" },
-    ),
+    c.body(`Scalar.createApiReference("#app", ${JSON.stringify(REFERENCE)});`, 200, {
+      "Content-Type": "text/javascript; charset=utf-8",
+    }),
   );
 
   app.get("/docs/scalar.js", (c) => c.env.ASSETS.fetch(new URL("/docs/scalar.js", c.req.url)));

@@ -16,6 +16,7 @@ import {
   refused,
   secured,
 } from "../openapi.ts";
+import { countExecution } from "../rates/rate-limits.ts";
 import type { StoredRecord } from "../session/journal.ts";
 import { canonical } from "../session/spec.ts";
 import { refuseBeyond } from "../session/sse.ts";
@@ -87,6 +88,7 @@ export function executionRoutes(app: App): void {
       },
     }),
     async (c) => {
+      countExecution(c);
       const { id } = c.req.valid("param");
       const request = c.req.valid("json");
       const session = callersSession(c, id);
@@ -98,6 +100,7 @@ export function executionRoutes(app: App): void {
         execution: newId("exe"),
         request,
         idempotency_key: key,
+        created_by: c.get("caller").made_by,
         digest: key === null ? "" : await sha256Hex(canonical(request)),
       };
       if (!streams && !prefersAsync(c)) return finished(c, unwrap(await session.run(submission)));

@@ -2,7 +2,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { FileEntrySchema, newId, SandbarError, WrittenFileSchema } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
-import { type App, body, events, json, listOf, refused, secured } from "../openapi.ts";
+import { type App, body, events, flag, json, listOf, refused, secured } from "../openapi.ts";
 import { Transfers } from "../transfer/transfers.ts";
 import { answer, head, rangeParams, TAR } from "./file-answer.ts";
 import { PATH_LIMIT, PathQuery, pathParams } from "./file-path.ts";
@@ -17,7 +17,15 @@ const ARCHIVES: Record<string, { gzip: boolean }> = {
   "application/x-gzip": { gzip: true },
 };
 
-const flag = z.enum(["true", "false"]).transform((value) => value === "true");
+const ETAG = /^(?:W\/)?"([\w-]{1,64})"$/;
+
+/** One etag, as we give them, or `*`. */
+function ifMatch(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const etag = header.trim() === "*" ? "*" : ETAG.exec(header.trim())?.[1];
+  if (etag === undefined) throw new SandbarError("VALIDATION_FAILED", 'If-Match must be one "etag" or *');
+  return etag;
+}
 
 const Bytes = { "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) } };
 const Archive = { [TAR]: { schema: z.string().openapi({ format: "binary" }) } };
@@ -47,7 +55,7 @@ export function fileRoutes(app: App): void {
       const { id } = c.req.valid("param");
       const session = callersSession(c, id);
       const path = pathParams(c.req.valid("query"));
-      const known = /^(?:W\/)?"([\w-]{1,64})"$/.exec(c.req.header("If-None-Match") ?? "")?.[1];
+      const known = ETAG.exec(c.req.header("If-None-Match") ?? "")?.[1];
       if (c.req.method === "HEAD") {
         const asked = { ...path, follow: true, readable: true };
         const entry = unwrap(await session.ask("files.stat", asked));
@@ -70,7 +78,8 @@ export function fileRoutes(app: App): void {
       description:
         "The body is the file. It appears under its name when all of it has come; a cut upload leaves nothing. " +
         "With `extract=true` the body is a tar archive (`application/x-tar`, or `application/gzip`), unpacked below the path, " +
-        "all of it or nothing. One request may have MAX_BODY_BYTES: 100 MB on Cloudflare, 5 GB on one machine.",
+        "all of it or nothing. With `If-Match` a file is only replaced while it has that etag (or `*`: while there is one), " +
+        "else 412 `ETAG_MISMATCH`. One request may have MAX_BODY_BYTES: 100 MB on Cloudflare, 5 GB on one machine.",
       security: secured,
       request: {
         params: SessionParams,
@@ -82,6 +91,7 @@ export function fileRoutes(app: App): void {
             .regex(/^0?[0-7]{3}$/, "must be three octal digits")
             .optional(),
         }),
+        headers: z.object({ "if-match": z.string().optional() }),
         body: { content: { ...Bytes, ...Archive }, required: true },
       },
       responses: { 201: json(WrittenFileSchema, "It is written"), ...refused },
@@ -92,8 +102,11 @@ export function fileRoutes(app: App): void {
       const { extract, mkdirs, mode, ...given } = c.req.valid("query");
       const path = pathParams(given);
       const size = bodySize(c);
+      const expected = ifMatch(c.req.valid("header")["if-match"]);
       const transfers = new Transfers(c.env, c.get("caller"));
       if (extract) {
+        if (expected !== undefined)
+          throw new SandbarError("VALIDATION_FAILED", "If-Match is about a file, not about an archive");
         const type = (c.req.header("Content-Type") ?? "").split(";")[0]!.trim().toLowerCase();
         const archive = ARCHIVES[type];
         if (!archive)
@@ -105,8 +118,10 @@ export function fileRoutes(app: App): void {
         ...path,
         mkdirs: mkdirs ?? true,
         ...(mode === undefined ? {} : { mode: Number.parseInt(mode, 8) }),
+        ...(expected === undefined ? {} : { if_match: expected }),
       };
-      return c.json(await transfers.upload(id, "files.write", params, c.req.raw.body, size), 201);
+      const written = await transfers.upload(id, "files.write", params, c.req.raw.body, size);
+      return c.json(written, 201, written.etag === undefined ? {} : { ETag: `"${written.etag}"` });
     },
   );
 

@@ -93,15 +93,14 @@ export function hostRoutes(app: App): void {
       path: "/v1/hosts/{id}/drain",
       tags: ["hosts"],
       summary: "Cordon a host and stop its sessions",
+      description: "The host's `drain` says how many are left, until it is uncordoned.",
       security: secured,
       request: { params: HostParams },
       responses: { 202: json(HostBody, "The host; its sessions are being stopped"), ...refused },
     }),
     async (c) => {
       const id = hostId(c.req.valid("param").id);
-      const fleet = fleetObject(c.env);
-      const host = unwrap(await fleet.cordon(id, true));
-      const placed = await fleet.sessionsOn(id);
+      const { host, placed } = unwrap(await fleetObject(c.env).drain(id));
       c.executionCtx.waitUntil(
         Promise.allSettled(
           placed.map(({ session, tenant }) => sessionObject(c.env, tenant, session).stop("drained")),

@@ -12,6 +12,7 @@ import {
 import { unwrap } from "../answer.ts";
 import { openArtifactBlob } from "../artifacts/artifact-source.ts";
 import type { Caller } from "../auth.ts";
+import { findPolicy } from "../db/policies.ts";
 import type { Env } from "../env.ts";
 import { type App, body, json, refused, secured } from "../openapi.ts";
 import { failureOf } from "../problem.ts";
@@ -89,8 +90,14 @@ async function bring(env: Env, caller: Caller, id: string, file: ImportFile): Pr
     const { artifact, stream } = await openArtifactBlob(env, tenant, file.artifact_id);
     return transfers.upload(id, "files.write", destination, stream, artifact.size);
   }
+  const { imports } = (await findPolicy(env.DB, tenant)).effective.allow;
+  if (imports === false)
+    throw new SandbarError("FORBIDDEN_BY_POLICY", "This tenant may not import from folders of the host");
   const session = sessionObject(env, tenant, id);
-  return unwrap(await session.ask("files.import", { ...destination, source: file.source }, HOST_IMPORT_MS));
+  const below = imports === true ? {} : { below: imports };
+  return unwrap(
+    await session.ask("files.import", { ...destination, source: file.source, ...below }, HOST_IMPORT_MS),
+  );
 }
 
 function fromText(text: string): Uint8Array {

@@ -19,7 +19,12 @@ export function keyRoutes(app: App): void {
         ...refused,
       },
     }),
-    async (c) => c.json(await createKey(c.env.DB, c.req.valid("json")), 201, { "Cache-Control": "no-store" }),
+    async (c) => {
+      const key = await createKey(c.env.DB, c.req.valid("json"));
+      const { id, name, tenant, scopes } = key;
+      c.set("audit", { target: id, detail: `${name}, tenant ${tenant}, ${scopes.join(" and ")}` });
+      return c.json(key, 201, { "Cache-Control": "no-store" });
+    },
   );
 
   app.openapi(

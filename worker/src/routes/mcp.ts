@@ -2,7 +2,7 @@
 import { SandbarError } from "@sandbar/shared";
 import type { Context, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../app-env.ts";
-import { authenticate } from "../auth.ts";
+import { authenticateKey } from "../auth.ts";
 import { admitted } from "../mcp/gate.ts";
 import type { App } from "../openapi.ts";
 import { problem } from "../problem.ts";
@@ -49,7 +49,7 @@ const gate: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 const authorized: MiddlewareHandler<AppEnv> = async (c, next) => {
   try {
-    c.set("caller", await authenticate(c.env.DB, c.req.header("Authorization")));
+    c.set("caller", await authenticateKey(c, c.req.header("Authorization")));
   } catch (error) {
     if (!(error instanceof SandbarError) || error.code !== "UNAUTHENTICATED") throw error;
     return problem(c, error.failure, { "WWW-Authenticate": challenge(c) });

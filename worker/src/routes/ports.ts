@@ -1,10 +1,10 @@
 /** @module `/v1/sessions/:id/ports/:port/*`: servers inside a session. */
-import { z } from "@hono/zod-openapi";
-import { newId, type PortAnswer, type PortRequest, SandbarError } from "@sandbar/shared";
+import { createRoute, z } from "@hono/zod-openapi";
+import { ListeningPortSchema, newId, type PortAnswer, type PortRequest, SandbarError } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
 import { maxBodyBytes } from "../artifacts/settings.ts";
-import { type App, refused, secured } from "../openapi.ts";
+import { type App, json, listOf, refused, secured } from "../openapi.ts";
 import { within } from "../read-within.ts";
 import type { Side } from "../transfer/joint.ts";
 import { type OpenTransfer, openTransfer } from "../transfer/transfers.ts";
@@ -38,6 +38,23 @@ export function portRoutes(app: App): void {
       toClient: headersForClient,
     });
   };
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: "/v1/sessions/{id}/ports",
+      tags: ["processes"],
+      summary: "List the ports on which something listens",
+      description:
+        "TCP, in the order of their numbers, each with the process that has it open, where that can be seen.",
+      security: secured,
+      request: { params: SessionParams },
+      responses: { 200: json(listOf(ListeningPortSchema), "The first 200"), ...refused },
+    }),
+    async (c) => {
+      const { ports } = await ask(c, c.req.valid("param").id, "ports.list", {});
+      return c.json({ data: ports, next_cursor: null }, 200);
+    },
+  );
   app.all("/v1/sessions/:id/ports/:port", handle);
   app.all("/v1/sessions/:id/ports/:port/*", handle);
   app.openAPIRegistry.registerPath({

@@ -35,10 +35,10 @@ export function previewRoutes(app: App): void {
       const { id, port } = c.req.valid("param");
       const { tenant, credential, expires_at } = c.get("caller");
       const of = { session: id, tenant, port: portOf(port), credential };
-      unwrap(await callersSession(c, id).hostInUse());
+      unwrap(await callersSession(c, id).hostInUse("ports"));
       const longest = Math.floor(Date.now() / 1000) + LIFE_S;
       const expires = Math.min(longest, Math.floor(Date.parse(expires_at ?? "9999-01-01") / 1000));
-      const url = `${ownOrigin(c.env, c.req.raw)}/preview/${await previewToken(c.env.DB, of, expires)}/`;
+      const url = `${ownOrigin(c.env, c.req.raw)}/preview/${await previewToken(c.env, of, expires)}/`;
       const answer = { url, expires_at: new Date(expires * 1000).toISOString() };
       return c.json(answer, 201, { "Cache-Control": "no-store" });
     },
@@ -56,7 +56,7 @@ async function preview(c: Context<AppEnv>): Promise<Response> {
   const token = c.req.param("token")!;
   const origin = c.req.header("Origin") ?? null;
   if (c.req.method === "OPTIONS" && origin === "null") return preflight(c);
-  const of = await openPreviewToken(c.env.DB, token);
+  const of = await openPreviewToken(c.env, token);
   const caller = of && (await callerBy(c.env.DB, of.credential));
   if (!caller?.scopes.has("agent") || caller.tenant !== of?.tenant)
     throw new SandbarError("UNAUTHENTICATED", "The preview is over; make a new one");

@@ -140,7 +140,7 @@ export function processRoutes(app: App): void {
       const process = processId(pid);
       const after = lastEventId(c);
       const session = callersSession(c, id);
-      let host = unwrap(await session.hostInUse());
+      let host = unwrap(await session.hostInUse("processes"));
       const output = (position: number, wait_ms: number) =>
         hostObject(c.env, host).call(
           id,
@@ -149,7 +149,7 @@ export function processRoutes(app: App): void {
           OUTPUT_ANSWER_MS,
         );
       const alive = async () => {
-        const answer = await session.hostInUse();
+        const answer = await session.hostInUse("processes");
         if ("value" in answer) host = answer.value;
         return "value" in answer;
       };

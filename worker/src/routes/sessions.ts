@@ -10,10 +10,12 @@ import {
 } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
 import { listSessions } from "../db/sessions.ts";
+import { requestWithoutValues } from "../network/secret-values.ts";
 import {
   type App,
   body,
   events,
+  flag,
   json,
   listOf,
   PageQuery,
@@ -24,6 +26,7 @@ import {
 } from "../openapi.ts";
 import { sessionKeyObject, sessionObject } from "../rpc.ts";
 import type { LifeState } from "../session/machine.ts";
+import { beginning } from "../snapshots/origin.ts";
 import { sha256Hex } from "../tokens.ts";
 import { callersSession, eventStream, lastEventId, prefersAsync } from "./request.ts";
 
@@ -46,7 +49,8 @@ export function sessionRoutes(app: App): void {
       path: "/v1/sessions",
       tags: ["sessions"],
       summary: "Get or create a session",
-      description: "Waits until the session is ready; `Prefer: respond-async` answers 202 at once.",
+      description:
+        "Waits until the session is ready; `Prefer: respond-async` answers 202 at once. With `snapshot` it begins with the files and variables of that, and with its specification where the request has none.",
       security: secured,
       request: { body: body(CreateSessionSchema) },
       responses: {
@@ -57,18 +61,30 @@ export function sessionRoutes(app: App): void {
       },
     }),
     async (c) => {
-      const request = c.req.valid("json");
-      const { tenant } = c.get("caller");
+      const { tenant, made_by: created_by } = c.get("caller");
+      const { request: asked, sealed } = await requestWithoutValues(c.env, tenant, c.req.valid("json"));
+      const begun = async () => ({
+        tenant,
+        sealed_values: sealed,
+        created_by,
+        ...(await beginning(c.env, tenant, asked)),
+      });
       let session: Session;
       let created = true;
       const wait = !prefersAsync(c);
-      if (request.key === undefined) {
+      const { key } = asked;
+      if (key === undefined) {
         const id = newId("ses");
-        const made = await sessionObject(c.env, tenant, id).create({ id, tenant, key: id, request }, wait);
+        const made = await sessionObject(c.env, tenant, id).create({ ...(await begun()), id, key: id }, wait);
         session = unwrap(made);
       } else {
-        const keys = sessionKeyObject(c.env, tenant, await sha256Hex(request.key));
-        ({ session, created } = unwrap(await keys.getOrCreate(tenant, request.key, request)));
+        const keys = sessionKeyObject(c.env, tenant, await sha256Hex(key));
+        const wanted = { tenant, key, asked };
+        // A session outlives the snapshot that it began with.
+        const found = asked.snapshot === undefined ? null : await keys.get(wanted);
+        ({ session, created } = found
+          ? { session: unwrap(found), created: false }
+          : unwrap(await keys.getOrCreate({ ...(await begun()), ...wanted })));
       }
       c.header("Location", `/v1/sessions/${session.id}`);
       if (!wait && session.status === "creating") {
@@ -133,12 +149,16 @@ export function sessionRoutes(app: App): void {
       path: "/v1/sessions/{id}",
       tags: ["sessions"],
       summary: "End a session",
+      description:
+        "`purge=true` also removes the folder that a session with storage `BIND` leaves on its host; for one that has ended already, too.",
       security: secured,
-      request: { params: SessionParams },
+      request: { params: SessionParams, query: z.object({ purge: flag.optional() }) },
       responses: { 204: { description: "It has ended, or is about to" }, ...refused },
     }),
     async (c) => {
-      unwrap(await callersSession(c, c.req.valid("param").id).stop("deleted"));
+      const session = callersSession(c, c.req.valid("param").id);
+      unwrap(await session.stop("deleted"));
+      if (c.req.valid("query").purge) unwrap(await session.removeFolder());
       return c.body(null, 204);
     },
   );
@@ -150,7 +170,7 @@ export function sessionRoutes(app: App): void {
       tags: ["sessions"],
       summary: "Follow a session's states and the progress of its creation",
       description:
-        "Events `status` (a Session), `progress` (`{step, detail}`) and `context.lost` (`{context, reason, at}`: its variables went while no code ran in it), until the session has ended.",
+        "Events `status` (a Session), `progress` (`{step, detail}`), `network` (`{connections, dropped}`: what code has reached, of a session with rules) and `context.lost` (`{context, reason, at}`: its variables went while no code ran in it), until the session has ended.",
       security: secured,
       request: { params: SessionParams },
       responses: { 200: events("Server-sent events"), ...refused },

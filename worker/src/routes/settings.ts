@@ -1,6 +1,7 @@
 /** @module `/v1/settings`: the agent's model and manners, of a tenant. Keys go in and never come out. */
 import { createRoute } from "@hono/zod-openapi";
 import {
+  ModelChoicesSchema,
   ModelTestSchema,
   type PutSettings,
   PutSettingsSchema,
@@ -14,6 +15,7 @@ import { seal } from "../sealed.ts";
 import {
   type Known,
   knownSettings,
+  modelChoices,
   providerOf,
   resolved,
   shownSettings,
@@ -43,7 +45,8 @@ export function settingsRoutes(app: App): void {
       tags: ["settings"],
       summary: "Change the agent's settings",
       description:
-        "Fields that are left out stay; null takes one back to the operator's. `api_key` is of the model's provider.",
+        "Fields that are left out stay; null takes one back to the operator's. `api_key` is of the model's provider. " +
+        "A model of another provider takes `base_url` back, unless it is given too.",
       security: secured,
       request: { body: body(PutSettingsSchema) },
       responses: { 200: json(SettingsSchema, "The settings as they are now"), ...refused },
@@ -58,6 +61,25 @@ export function settingsRoutes(app: App): void {
           return c.json(shownSettings(c.env, await knownSettings(c.env, tenant)), 200);
       }
       throw new SandbarError("INTERNAL", "Others keep changing the settings");
+    },
+  );
+
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: "/v1/settings/models",
+      tags: ["settings"],
+      summary: "List which models may be chosen",
+      description:
+        "Which providers have a key, and the models of an Ollama that runs: at its `base_url`, or on this machine.",
+      security: secured,
+      responses: { 200: json(ModelChoicesSchema, "The providers"), ...refused },
+    }),
+    async (c) => {
+      if (!c.env.AGENT) throw new SandbarError("NOT_FOUND", "This Sandbar has no agent");
+      const known = await knownSettings(c.env, c.get("caller").tenant);
+      const ollama = await c.env.AGENT.ollamaModels(resolved(c.env, known));
+      return c.json(modelChoices(c.env, known, ollama), 200);
     },
   );
 
@@ -87,9 +109,15 @@ function merged(env: Env, known: Known, { api_key, api_keys, ...given }: PutSett
   for (const [name, value] of Object.entries(given) as [keyof PlainSettings, never][])
     if (value === null) delete settings[name];
     else if (value !== undefined) settings[name] = value;
+  // An address is its provider's: the key of another one must not go there.
+  const before = providerOf(known.settings.model ?? null);
+  if (given.model !== undefined && given.base_url === undefined && before)
+    if (providerOf(settings.model ?? env.SANDBAR_MODEL ?? null) !== before) delete settings.base_url;
   const secrets: Secrets = api_keys === null ? {} : { ...known.secrets };
-  const provider = providerOf(settings.model ?? env.SANDBAR_MODEL ?? null);
-  if (api_key !== undefined && !provider)
+  // Who takes back model and key together means that model's key.
+  const left = api_key === null ? known.settings.model : undefined;
+  const provider = providerOf(settings.model ?? left ?? env.SANDBAR_MODEL ?? null);
+  if (typeof api_key === "string" && !provider)
     throw new SandbarError(
       "VALIDATION_FAILED",
       "api_key: choose a model first, or give api_keys by provider",

@@ -10,10 +10,12 @@ import {
 import { artifactLimits, NO_LIMIT } from "../artifacts/settings.ts";
 import type { Caller } from "../auth.ts";
 import { storedBy } from "../db/artifacts.ts";
+import { findPolicy } from "../db/policies.ts";
 import { usageOf } from "../db/sessions.ts";
-import { maxSessionsPerTenant } from "../env.ts";
+import { heldVolumes } from "../db/volumes.ts";
+import { maxSessionsPerTenant, tenantRequestsPerMinute } from "../env.ts";
 import { type App, json, refused, secured } from "../openapi.ts";
-import { tenantObject } from "../rpc.ts";
+import { fleetObject, tenantObject } from "../rpc.ts";
 import type { SeriesQuery } from "../tenant/usage-buckets.ts";
 
 const UsageSchema = z.object({
@@ -25,9 +27,21 @@ const UsageSchema = z.object({
   /** Of the sessions, those that live. */
   live_sessions: z.number().int(),
   artifacts: z.object({ count: z.number().int(), bytes: z.number().int() }),
+  /** What they may hold together, whatever is in them. */
+  volumes: z.object({ count: z.number().int(), size_mb: z.number().int() }),
+  /** What its sessions may use together. */
+  reserved: z.object({ memory_mb: z.number().int(), cpus: z.number() }),
   /** What the tenant may have at once; null: no limit. */
   limits: z.object({
     live_sessions: z.number().int().nullable(),
+    memory_mb: z.number().int().nullable(),
+    cpus: z.number().nullable(),
+    /** Of one host, while there are other tenants. */
+    host_percent: z.number().int(),
+    volumes: z.number().int().nullable(),
+    volume_mb: z.number().int().nullable(),
+    requests_per_minute: z.number().int().nullable(),
+    executions_per_minute: z.number().int().nullable(),
     artifact_count: z.number().int().nullable(),
     artifact_bytes: z.number().int().nullable(),
   }),
@@ -56,14 +70,24 @@ export function usageRoutes(app: App): void {
     }),
     async (c) => {
       const whose = tenantOf(c.get("caller"), c.req.valid("query").tenant);
-      const [usage, artifacts] = await Promise.all([usageOf(c.env.DB, whose), storedBy(c.env.DB, whose)]);
+      const [usage, artifacts, volumes, policy, holdings] = await Promise.all([
+        usageOf(c.env.DB, whose),
+        storedBy(c.env.DB, whose),
+        heldVolumes(c.env.DB, whose),
+        findPolicy(c.env.DB, whose),
+        fleetObject(c.env).holdings(whose),
+      ]);
+      const { sessions, requests_per_minute, ...shares } = policy.effective.shares;
       const { tenantCount, tenantBytes } = artifactLimits(c.env);
       const limits = {
-        live_sessions: maxSessionsPerTenant(c.env) || null,
+        live_sessions: sessions ?? (maxSessionsPerTenant(c.env) || null),
+        ...shares,
+        requests_per_minute: requests_per_minute ?? (tenantRequestsPerMinute(c.env) || null),
         artifact_count: limitOrNull(tenantCount),
         artifact_bytes: limitOrNull(tenantBytes),
       };
-      return c.json({ ...usage, artifacts, limits }, 200);
+      const reserved = { memory_mb: holdings.memory_mb, cpus: holdings.cpus };
+      return c.json({ ...usage, artifacts, volumes, reserved, limits }, 200);
     },
   );
 

@@ -1,6 +1,8 @@
 /** @module `/v1/volumes`: named storage of a tenant that outlives sessions. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { CreateVolumeSchema, SandbarError, VolumeNameSchema, VolumeSchema } from "@sandbar/shared";
+import { unwrap } from "../answer.ts";
+import { findPolicy } from "../db/policies.ts";
 import {
   beginDelete,
   createVolume,
@@ -39,9 +41,14 @@ export function volumeRoutes(app: App): void {
     async (c) => {
       const { name, size_mb } = c.req.valid("json");
       const { tenant } = c.get("caller");
-      const { volume, created } = await createVolume(c.env.DB, tenant, name, size_mb ?? null);
+      const { effective } = await findPolicy(c.env.DB, tenant);
+      if (!effective.allow.volumes)
+        throw new SandbarError("FORBIDDEN_BY_POLICY", "This tenant may not have volumes");
+      const made = await createVolume(c.env.DB, tenant, name, size_mb ?? null, effective.shares);
+      const { volume, created } = unwrap(made);
       if (!created && size_mb !== undefined && volume.size_mb !== size_mb)
         throw new SandbarError("VOLUME_EXISTS", `The volume ${name} has another size`);
+      c.set("audit", { target: name });
       return c.json(
         { ...volume, size: created ? 0 : await sizeOf(c.env, tenant, volume) },
         created ? 201 : 200,

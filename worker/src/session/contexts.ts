@@ -1,5 +1,12 @@
 /** @module Which context an execution belongs to. */
-import { CONTEXT_LIMIT, type CreateExecution, type Language, LanguageSchema, newId } from "@sandbar/shared";
+import {
+  CONTEXT_LIMIT,
+  type CreateExecution,
+  type Language,
+  LanguageSchema,
+  newId,
+  unsupportedBy,
+} from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import type { ContextRow, SessionRecord } from "./record.ts";
 
@@ -35,7 +42,7 @@ export function resolveContext(
 }
 
 export function newContext(
-  session: Pick<SessionRecord, "languages">,
+  session: Pick<SessionRecord, "languages" | "spec">,
   name: string,
   language: Language,
   contexts: ContextLookup,
@@ -46,6 +53,8 @@ export function newContext(
     return existing.language === language
       ? ok({ context: existing, fresh: false })
       : refuse("CONTEXT_EXISTS", `The context ${name} runs ${existing.language}, not ${language}`);
+  if (session.spec.engine === "wasm" && language !== "python")
+    return refuse("UNSUPPORTED_BY_ENGINE", unsupportedBy("wasm", [`the language ${language}`]));
   if (!session.languages.includes(language))
     return refuse(
       "LANGUAGE_UNAVAILABLE",

@@ -18,6 +18,7 @@ export interface ExecutionFacts {
   readonly language: Language;
   readonly queued_at: number;
   readonly started_at: number | null;
+  readonly created_by: string | null;
 }
 
 export function finishedExecution(
@@ -63,6 +64,7 @@ function base(
     artifacts: [],
     artifacts_skipped: [],
     state: { variables: "kept", files: "kept" },
+    created_by: facts.created_by,
     queued_at: new Date(facts.queued_at).toISOString(),
     started_at: time(facts.started_at),
     finished_at: null,

@@ -39,6 +39,8 @@ export interface Submission {
   readonly idempotency_key: string | null;
   /** Of the request, so that one key cannot mean two of them. */
   readonly digest: string;
+  /** The key or token. */
+  readonly created_by: string | null;
 }
 
 /** `next` is the run that the report made room for. */
@@ -102,9 +104,12 @@ export class Executions {
     return (await this.#runs.accepting(known.id)) ?? ok(known.id);
   }
 
-  #prepare(session: SessionRecord, { execution: id, request, digest }: Submission) {
+  #prepare(session: SessionRecord, { execution: id, request, digest, created_by }: Submission) {
     const refusal = refusalToRun(session.state);
     if (refusal) return refuse(refusal, endDetail(session, refusal));
+    const { max_timeout_s } = session.spec;
+    if (max_timeout_s !== undefined && request.timeout_s !== undefined && request.timeout_s > max_timeout_s)
+      return refuse("FORBIDDEN_BY_POLICY", `timeout_s may be at most ${max_timeout_s} in this tenant`);
     const now = Date.now();
     const resolved = resolveContext(
       session,
@@ -121,7 +126,15 @@ export class Executions {
         retry_after_s: 1,
       });
     const state = waiting === 0 ? ("sent" as const) : ("queued" as const);
-    const row = { id, context: context.name, language: context.language, state, digest, queued_at: now };
+    const row = {
+      id,
+      context: context.name,
+      language: context.language,
+      state,
+      digest,
+      queued_at: now,
+      created_by,
+    };
     const run = runEnvelope(session, row, request);
     if (exceeds(JSON.stringify(run.command), COMMAND_LIMIT_BYTES))
       return refuse("PAYLOAD_TOO_LARGE", `Code, stdin and env together exceed ${COMMAND_LIMIT_BYTES} bytes`);

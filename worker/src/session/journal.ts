@@ -24,9 +24,13 @@ export interface ExecutionRow {
   /** The log's own number, which readers see as the event's id. */
   position: number;
   event_bytes: number;
+  created_by: string | null;
 }
 
-type NewRow = Pick<ExecutionRow, "id" | "context" | "language" | "state" | "digest" | "queued_at">;
+type NewRow = Pick<
+  ExecutionRow,
+  "id" | "context" | "language" | "state" | "digest" | "queued_at" | "created_by"
+>;
 
 /** A terminal record. */
 export interface StoredRecord {
@@ -46,7 +50,8 @@ export const JOURNAL_SCHEMA = [
   `CREATE TABLE executions (ordinal INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, context TEXT NOT NULL,
      language TEXT NOT NULL, state TEXT NOT NULL, idempotency_key TEXT, digest TEXT NOT NULL,
      queued_at INTEGER NOT NULL, started_at INTEGER, last_seq INTEGER NOT NULL DEFAULT 0,
-     position INTEGER NOT NULL DEFAULT 0, event_bytes INTEGER NOT NULL DEFAULT 0, request TEXT, record TEXT)`,
+     position INTEGER NOT NULL DEFAULT 0, event_bytes INTEGER NOT NULL DEFAULT 0, request TEXT, record TEXT,
+     created_by TEXT)`,
   "CREATE UNIQUE INDEX idempotency_keys ON executions (idempotency_key) WHERE idempotency_key IS NOT NULL",
   "CREATE INDEX open_executions ON executions (ordinal) WHERE state != 'done'",
   `CREATE TABLE events (execution TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, json TEXT,
@@ -55,7 +60,7 @@ export const JOURNAL_SCHEMA = [
 
 const UNTOUCHED = { started_at: null, last_seq: 0, position: 0, event_bytes: 0 };
 const COLUMNS =
-  "id, ordinal, context, language, state, digest, queued_at, started_at, last_seq, position, event_bytes";
+  "id, ordinal, context, language, state, digest, queued_at, started_at, last_seq, position, event_bytes, created_by";
 
 /** Shorter code stays with its record, for whoever reads what was run; erasing it would be one more write. */
 const KEEP_REQUEST_CHARS = 32 * 1024;
@@ -104,8 +109,8 @@ export class Journal {
     const open = this.#open();
     const inserted = this.#sql
       .exec<{ ordinal: number }>(
-        `INSERT INTO executions (id, context, language, state, idempotency_key, digest, queued_at, request)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING ordinal`,
+        `INSERT INTO executions (id, context, language, state, idempotency_key, digest, queued_at, request, created_by)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING ordinal`,
         row.id,
         row.context,
         row.language,
@@ -114,6 +119,7 @@ export class Journal {
         row.digest,
         row.queued_at,
         isBig(json) ? null : json,
+        row.created_by,
       )
       .toArray()[0];
     if (!inserted) return false;
@@ -149,6 +155,7 @@ export class Journal {
   }
 
   findByKey(idempotencyKey: string): ExecutionRow | null {
+    this.#open();
     return this.#one(`SELECT ${COLUMNS} FROM executions WHERE idempotency_key = ?`, idempotencyKey);
   }
 
@@ -167,6 +174,7 @@ export class Journal {
   }
 
   page(before: number | null, limit: number): ExecutionRow[] {
+    this.#open();
     for (const id of [...this.#held.keys()]) this.#release(this.#open().get(id)!);
     return this.#sql
       .exec(
@@ -186,6 +194,7 @@ export class Journal {
 
   /** Those that are written after a number, oldest first. */
   writtenAfter(ordinal: number, limit: number): ExecutionRow[] {
+    this.#open();
     return this.#sql
       .exec(`SELECT ${COLUMNS} FROM executions WHERE ordinal > ? ORDER BY ordinal LIMIT ?`, ordinal, limit)
       .toArray() as unknown as ExecutionRow[];
@@ -368,13 +377,12 @@ export class Journal {
 
   /** Loaded at the first use: the tables are there only after the session was created. */
   #open(): Map<string, ExecutionRow> {
-    this.#openRows ??= new Map(
-      (
-        this.#sql
-          .exec(`SELECT ${COLUMNS} FROM executions WHERE state != 'done' ORDER BY ordinal`)
-          .toArray() as unknown as ExecutionRow[]
-      ).map((row) => [row.id, row]),
-    );
+    if (this.#openRows) return this.#openRows;
+    // Of sessions from before executions knew who asked for them.
+    const columns = this.#sql.exec("SELECT 1 FROM pragma_table_info('executions') WHERE name = 'created_by'");
+    if (columns.toArray().length === 0) this.#sql.exec("ALTER TABLE executions ADD COLUMN created_by TEXT");
+    const rows = this.#sql.exec(`SELECT ${COLUMNS} FROM executions WHERE state != 'done' ORDER BY ordinal`);
+    this.#openRows = new Map((rows.toArray() as unknown as ExecutionRow[]).map((row) => [row.id, row]));
     return this.#openRows;
   }
 

@@ -5,13 +5,19 @@ import {
   ErrorCodeSchema,
   type Failure,
   limitRefusal,
+  needsOf,
   newId,
   type SessionReport,
+  type SessionSpec,
 } from "@sandbar/shared";
 import { type Answer, ok, type Refusal, refuse } from "../answer.ts";
+import { findStanding } from "../db/policies.ts";
 import { mirrorSession } from "../db/sessions.ts";
 import { createTimeoutMs, type Env } from "../env.ts";
+import type { SealedValues } from "../network/secret-values.ts";
+import { engineByPolicy, refusalByPolicy, withinMaxima } from "../policy/session-policy.ts";
 import { fleetObject } from "../rpc.ts";
+import type { Origin } from "../snapshots/origin.ts";
 import { type Alarm, RETRY_MS } from "./alarm.ts";
 import { COMMAND_LIMIT_BYTES, type Executions, type ExecutionsParts, exceeds } from "./executions.ts";
 import { JOURNAL_SCHEMA, type Journal } from "./journal.ts";
@@ -21,7 +27,7 @@ import type { Outgoing } from "./outgoing.ts";
 import { describe, type Records, type SessionRecord } from "./record.ts";
 import { holdVolumes, letVolumesGo, volumesHost } from "./session-volumes.ts";
 import { SESSION_TOPIC, type Signal } from "./signal.ts";
-import { fillSpec, hostMaxima } from "./spec.ts";
+import { DEFAULT_LIMITS, fillSpec, hostMaxima } from "./spec.ts";
 
 const STOP_TIMEOUT_MS = 60_000;
 const KEEP_ENDED_MS = 30 * 24 * 3600_000;
@@ -30,7 +36,13 @@ export interface NewSession {
   readonly id: string;
   readonly tenant: string;
   readonly key: string;
+  /** Without the values of secrets. */
   readonly request: CreateSession;
+  readonly sealed_values: SealedValues;
+  /** The key or token. */
+  readonly created_by: string | null;
+  /** The snapshot that it begins with, whose specification is in the request already. */
+  readonly origin?: Origin | undefined;
 }
 
 export interface LifecycleParts extends Omit<ExecutionsParts, "runs"> {
@@ -90,32 +102,57 @@ export class Lifecycle {
   /** The first write comes after the reservation: the fleet itself takes back what it keeps for a session that never was. */
   async #open(input: NewSession): Promise<Refusal | null> {
     if (this.#records.session) return null;
-    const { id, tenant, request } = input;
+    const { origin, ...rest } = input;
+    const { id, tenant, request } = rest;
     const wanted = fillSpec(request);
     if (exceeds(JSON.stringify(wanted), COMMAND_LIMIT_BYTES))
       return refuse("PAYLOAD_TOO_LARGE", `The specification exceeds ${COMMAND_LIMIT_BYTES} bytes`);
-    const pinned = await volumesHost(this.#env, tenant, wanted.volumes);
+    const needs = needsOf(wanted);
+    const [{ policy, alone }, pinned] = await Promise.all([
+      findStanding(this.#env.DB, tenant),
+      volumesHost(this.#env, tenant, wanted.volumes),
+    ]);
+    const forbidden = refusalByPolicy(policy, request, needs.capabilities);
+    if (forbidden) return refuse("FORBIDDEN_BY_POLICY", forbidden);
     if ("failure" in pinned) return pinned;
     const reserved = await fleetObject(this.#env).reserve({
       session: id,
       tenant,
-      runtime: wanted.runtime,
+      ...needs,
+      engine: engineByPolicy(policy, request),
       image: wanted.image,
       memory_mb: request.limits?.memory_mb ?? null,
+      cpus: request.limits?.cpus ?? null,
+      most: policy.max,
+      isolation: policy.isolation,
+      shares: policy.shares,
+      host_percent: alone ? 100 : policy.shares.host_percent,
       host: pinned.value,
     });
     if ("failure" in reserved) return reserved;
-    const { host_id, default_limits } = reserved.value;
-    const spec = fillSpec(request, default_limits);
+    const { host_id, engine, capabilities, default_limits } = reserved.value;
+    const filled = fillSpec(request, withinMaxima({ ...DEFAULT_LIMITS, ...default_limits }, policy.max));
+    const { idle_ttl_s, max_lifetime_s } = filled;
+    const spec: SessionSpec = {
+      ...filled,
+      ...withinMaxima({ idle_ttl_s, max_lifetime_s }, policy.max),
+      engine,
+    };
+    if (policy.max.timeout_s !== undefined) spec.max_timeout_s = policy.max.timeout_s;
     const tooMuch = limitRefusal(spec.limits, hostMaxima(default_limits));
     if (tooMuch) {
       await fleetObject(this.#env).release(id);
       return refuse("LIMIT_EXCEEDED", tooMuch);
     }
+    if (origin) {
+      const { snapshot, digest, at } = origin;
+      spec.restore = { snapshot, digest, at };
+    }
     const now = Date.now();
     this.#records.create(
       {
-        ...input,
+        ...rest,
+        ...(origin ? { restored: { snapshot: origin.snapshot, at: origin.at, contexts: [] } } : {}),
         spec,
         labels: request.labels ?? {},
         state: "creating",
@@ -123,6 +160,7 @@ export class Lifecycle {
         host_id,
         image: null,
         languages: [],
+        capabilities,
         created_at: now,
         stopping_at: null,
         ended_at: null,
@@ -138,6 +176,9 @@ export class Lifecycle {
       language: spec.runtime,
       created_at: now,
     });
+    for (const { name, language } of origin?.contexts ?? [])
+      if (name !== spec.runtime)
+        this.#records.addContext({ id: newId("ctx"), name, language, created_at: now });
     this.#logStatus();
     await this.#alarm.set(now + RETRY_MS);
     return null;
@@ -191,8 +232,13 @@ export class Lifecycle {
       case "creating":
         break;
       case "ready":
+        if (session.state === "creating" && session.restored && !report.restored) {
+          const detail = "The session's host cannot restore snapshots: it has an older version";
+          this.end("failed", { code: "SESSION_START_FAILED", detail });
+          break;
+        }
         // Said again after each welcome: what was on its way when the link was cut may be lost.
-        if (!this.#apply("ready", { languages: report.languages, image: report.image })) void this.redrive();
+        if (!this.#apply("ready", readyPatch(session, report))) void this.redrive();
         for (const loss of report.lost ?? []) this.#executions.lost(loss);
         break;
       case "failed":
@@ -390,6 +436,15 @@ export class Lifecycle {
           : (session.ended_at ?? now) + KEEP_ENDED_MS;
     }
   }
+}
+
+function readyPatch(
+  { restored }: SessionRecord,
+  report: Extract<SessionReport, { state: "ready" }>,
+): Partial<SessionRecord> {
+  const { languages, image } = report;
+  const contexts = report.restored;
+  return { languages, image, ...(restored && contexts ? { restored: { ...restored, contexts } } : {}) };
 }
 
 function diedFailure(error: { name: string; value: string }): Failure {

@@ -7,6 +7,7 @@
 import { DurableObject } from "cloudflare:workers";
 import {
   type Artifact,
+  type Capability,
   type Completion,
   type Context,
   type ContextState,
@@ -16,27 +17,35 @@ import {
   type HostResult,
   type KernelEvent,
   type Language,
+  type NetworkConnection,
+  type NetworkRules,
   newId,
+  type OnBusy,
   type Outcome,
   type Session,
   type SessionMethod,
   type SessionMetrics,
+  type SessionNetwork,
   type SessionReport,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { executionWithLinks } from "../artifacts/links.ts";
+import { SNAPSHOT_MS } from "../artifacts/settings.ts";
 import { stillGood } from "../auth.ts";
 import type { Env } from "../env.ts";
 import { METRICS_TIMEOUT_MS, sessionMetrics } from "../metrics/samples.ts";
-import { hostObject } from "../rpc.ts";
+import type { HeldSecrets, SealedValues } from "../network/secret-values.ts";
+import { fleetObject, hostObject } from "../rpc.ts";
 import { Alarm } from "./alarm.ts";
 import { newContext } from "./contexts.ts";
+import { capabilityFor, refusalByEngine } from "./engine-refusal.ts";
 import { executionSource, sessionSource } from "./events.ts";
 import { Executions, type ReportAnswer, type Submission } from "./executions.ts";
 import { GivenRuns } from "./given-runs.ts";
 import { Journal, type StoredRecord } from "./journal.ts";
 import { Lifecycle, type NewSession } from "./lifecycle.ts";
 import { hasEnded, TOUCH_MAX_MS, touchMs } from "./machine.ts";
+import { SessionNetworks } from "./network.ts";
 import { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
 import { type ContextRow, describe, Records, type SessionRecord } from "./record.ts";
@@ -45,9 +54,21 @@ import { conflictsWith } from "./spec.ts";
 import { refuseBeyond, type SseSource, sseStream } from "./sse.ts";
 
 const STOP_WAIT_MS = 10_000;
+const REMOVE_MS = 60_000;
 const SETTLE_WAIT_MS = 1_000;
 const READER_LIMIT = 256;
 const PAGE_LIMIT_CHARS = 4_000_000;
+/** Who only looks does not use the session: a page that somebody left open keeps none alive. */
+const LOOKS: ReadonlySet<SessionMethod> = new Set([
+  "state",
+  "files.stat",
+  "files.list",
+  "files.watch",
+  "datasets.list",
+  "processes.list",
+  "processes.get",
+  "ports.list",
+]);
 
 export class SessionObject extends DurableObject<Env> {
   readonly #records: Records;
@@ -56,6 +77,7 @@ export class SessionObject extends DurableObject<Env> {
   readonly #executions: Executions;
   readonly #lifecycle: Lifecycle;
   readonly #news: News;
+  readonly #networks: SessionNetworks;
   readonly #signal = new Signal();
   #readers = 0;
 
@@ -74,6 +96,7 @@ export class SessionObject extends DurableObject<Env> {
     this.#journal = journal;
     this.#outgoing = outgoing;
     this.#executions = executions;
+    this.#networks = new SessionNetworks(env, records, outgoing);
     this.#lifecycle = new Lifecycle(ctx.storage, env, {
       records,
       journal,
@@ -293,18 +316,28 @@ export class SessionObject extends DurableObject<Env> {
     });
   }
 
-  /** A question to the host that may simply fail. It is use of the session until it is answered. */
+  /** A question to the host that may simply fail. It is use of the session until it is answered, unless it only looks. */
   async ask<M extends SessionMethod>(
     method: M,
     params: HostParams<M>,
     timeoutMs?: number,
   ): Promise<Answer<HostResult<M>>> {
     return this.#whenRunning((session) => {
+      const unsupported = refusalByEngine(session, capabilityFor(method, params));
+      if (unsupported) return unsupported;
+      const asked = () => hostObject(this.env, session.host_id!).call(session.id, method, params, timeoutMs);
+      if (LOOKS.has(method)) return asked();
       this.#records.touch(Date.now());
       const asking = setInterval(() => void this.touch(), touchMs(session.spec));
-      return hostObject(this.env, session.host_id!)
-        .call(session.id, method, params, timeoutMs)
-        .finally(() => clearInterval(asking));
+      return asked().finally(() => clearInterval(asking));
+    });
+  }
+
+  /** Has the host bring it all to the control plane; joined when it does so already. */
+  async snapshot(snapshot: string, on_busy: OnBusy): Promise<Answer<null>> {
+    return this.#whenRunning(() => {
+      const contexts = this.#records.contexts().map(({ name, language }) => ({ name, language }));
+      return this.ask("snapshots.take", { snapshot, contexts, on_busy }, SNAPSHOT_MS);
     });
   }
 
@@ -316,6 +349,28 @@ export class SessionObject extends DurableObject<Env> {
     });
   }
 
+  /** What it may reach, and what it has reached. */
+  async network(): Promise<Answer<SessionNetwork>> {
+    return this.#whenRunning((session) => this.#networks.look(session));
+  }
+
+  /** For its host alone: what it keeps of its secrets. */
+  async networkSecrets(): Promise<Answer<HeldSecrets>> {
+    return this.#whenRunning(({ spec: { rules }, sealed_values }) =>
+      rules ? ok({ rules, sealed: sealed_values ?? null }) : refuse("NOT_FOUND", "No such session"),
+    );
+  }
+
+  /** `rules`: without values of secrets. */
+  async setNetwork(rules: NetworkRules, sealed: SealedValues): Promise<Answer<SessionNetwork>> {
+    return this.#whenRunning(async (session) => {
+      this.#records.touch(Date.now());
+      const answer = await this.#networks.change(session, rules, sealed);
+      await this.#settled();
+      return answer;
+    });
+  }
+
   /** Bytes are on their way in or out: that is use, too. Answers when to say so again, at the latest. */
   async touch(): Promise<number> {
     const { session } = this.#records;
@@ -324,9 +379,11 @@ export class SessionObject extends DurableObject<Env> {
     return touchMs(session.spec);
   }
 
-  /** Where it runs, for whoever asks that host again and again. */
-  async hostInUse(): Promise<Answer<string>> {
+  /** Where it runs, for whoever asks that host again and again for what needs the capability. */
+  async hostInUse(capability: Capability): Promise<Answer<string>> {
     return this.#whenRunning((session) => {
+      const unsupported = refusalByEngine(session, capability);
+      if (unsupported) return unsupported;
       this.#records.touch(Date.now());
       return ok(session.host_id!);
     });
@@ -343,6 +400,23 @@ export class SessionObject extends DurableObject<Env> {
       }
       await this.#settled();
       return ok(null);
+    });
+  }
+
+  /** Removes the folder that a BIND session leaves on its host, now or as soon as the session is over. */
+  async removeFolder(): Promise<Answer<null>> {
+    return this.#with(async ({ id, host_id, spec }) => {
+      if (spec.storage !== "BIND") return ok(null);
+      const answer = await hostObject(this.env, host_id).call(
+        "",
+        "folders.remove",
+        { session: id },
+        REMOVE_MS,
+      );
+      if (!("failure" in answer)) return ok(null);
+      const host = await fleetObject(this.env).host(host_id);
+      // What a host that was removed has left is its operator's.
+      return "failure" in host && host.failure.code === "NOT_FOUND" ? ok(null) : answer;
     });
   }
 
@@ -367,6 +441,13 @@ export class SessionObject extends DurableObject<Env> {
   /** Artifacts that no execution will name. */
   async artifactsTaken(artifacts: Artifact[]): Promise<void> {
     this.#news.artifacts(artifacts);
+  }
+
+  /** What its code has connected to. */
+  async networkUsed(connections: NetworkConnection[], dropped: number): Promise<void> {
+    if (!this.#records.session) return;
+    this.#records.log("network", { connections, dropped });
+    this.#signal.wake(SESSION_TOPIC);
   }
 
   async progress(step: string, detail: string): Promise<void> {

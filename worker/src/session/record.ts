@@ -1,7 +1,21 @@
 /** @module The session's own row, its contexts and its progress log. */
-import type { Context, CreateSession, Failure, Language, Loss, Session, SessionSpec } from "@sandbar/shared";
+import {
+  type Capability,
+  type Context,
+  type CreateSession,
+  ENGINES,
+  type Failure,
+  type Language,
+  type Loss,
+  type Restored,
+  type Session,
+  type SessionSpec,
+  USUAL_ENGINE,
+} from "@sandbar/shared";
+import type { SealedValues } from "../network/secret-values.ts";
 import { BIG_TEXT_SCHEMA, loadText, saveText } from "./big-text.ts";
 import { expiresAt, hasEnded, type LifeState } from "./machine.ts";
+import { networkOf } from "./spec.ts";
 
 /** What a creation has to do next: written before it is done, so that an alarm can do it again. */
 export type CreationStep = "hold" | "dispatch";
@@ -12,12 +26,19 @@ export interface SessionRecord {
   key: string;
   request: CreateSession;
   spec: SessionSpec;
+  /** Values of its rules' secrets. */
+  sealed_values?: SealedValues;
   labels: Record<string, string>;
+  /** The key or token that made it; older ones do not say. */
+  created_by?: string | null;
+  restored?: Restored;
   state: LifeState;
   step: CreationStep;
   host_id: string;
   image: string | null;
   languages: Language[];
+  /** As its host offered them; missing in records of before there was a second engine. */
+  capabilities?: Capability[];
   created_at: number;
   stopping_at: number | null;
   ended_at: number | null;
@@ -46,7 +67,7 @@ export interface ContextRow {
 
 export interface LogEntry {
   position: number;
-  event: "status" | "progress" | "context.lost";
+  event: "status" | "progress" | "context.lost" | "network";
   data: unknown;
 }
 
@@ -64,6 +85,7 @@ const SCHEMA = [
 ];
 
 const LOG_LIMIT = 500;
+const NETWORK_LOG_LIMIT = 100;
 
 export class Records {
   readonly #sql: SqlStorage;
@@ -184,6 +206,13 @@ export class Records {
         json,
       )
       .one();
+    // What a session connects to must not push its states out.
+    if (event === "network")
+      this.#sql.exec(
+        `DELETE FROM log WHERE event = 'network' AND position <=
+           (SELECT position FROM log WHERE event = 'network' ORDER BY position DESC LIMIT 1 OFFSET ?)`,
+        NETWORK_LOG_LIMIT,
+      );
     if (position > LOG_LIMIT) this.#sql.exec("DELETE FROM log WHERE position <= ?", position - LOG_LIMIT);
   }
 
@@ -227,19 +256,35 @@ export function describe(session: SessionRecord, activity: Readonly<Activity>, b
     id: session.id,
     key: session.key,
     runtime: spec.runtime,
+    ...abilities(spec, session),
     image: session.image ?? spec.image,
     status: session.state === "ready" && busy ? "busy" : session.state,
     host_id: session.host_id,
     storage: spec.storage,
     datasets: { access: spec.dataset_access },
-    network: spec.network,
+    network: networkOf(spec),
     limits: spec.limits,
+    dependencies: spec.dependencies,
     labels: session.labels,
+    created_by: session.created_by ?? null,
     created_at: new Date(session.created_at).toISOString(),
     last_used_at: new Date(last_used_at).toISOString(),
     expires_at: hasEnded(session.state)
       ? null
       : new Date(expiresAt({ ...spec, created_at: session.created_at, last_used_at })).toISOString(),
+    ...(session.restored ? { restored: session.restored } : {}),
     ...(session.error ? { error: session.error } : {}),
+  };
+}
+
+/** With what and how well a session runs, also as D1 keeps it. */
+export function abilities(
+  { engine = USUAL_ENGINE }: Pick<SessionSpec, "engine">,
+  { languages, capabilities }: { languages?: Language[]; capabilities?: Capability[] },
+): Pick<Session, "engine" | "languages" | "capabilities"> {
+  return {
+    engine,
+    languages: languages ?? [],
+    capabilities: capabilities ?? [...ENGINES[engine].capabilities],
   };
 }

@@ -1,6 +1,7 @@
 /** @module A session's hold on its volumes: each lies on one host, so the session must be there too. */
 import type { SessionSpec } from "@sandbar/shared";
 import { type Answer, ok } from "../answer.ts";
+import { findPolicy } from "../db/policies.ts";
 import { hostOfVolumes, releaseVolumes, takeVolumes } from "../db/volumes.ts";
 import type { Env } from "../env.ts";
 
@@ -19,7 +20,9 @@ export async function holdVolumes(
   mounts: Mounts,
 ): Promise<Answer<Pick<SessionSpec, "volume_sizes">>> {
   if (!mounts.length) return ok({});
-  const taken = await takeVolumes(env.DB, session.tenant, session.id, host, namesOf(mounts));
+  const { effective } = await findPolicy(env.DB, session.tenant);
+  const names = namesOf(mounts);
+  const taken = await takeVolumes(env.DB, session.tenant, session.id, host, names, effective.shares);
   return "failure" in taken ? taken : ok({ volume_sizes: taken.value });
 }
 

@@ -64,6 +64,16 @@ describe("a second request for a key", () => {
     ).toEqual(["runtime", "network", "limits.memory_mb", "env"]);
   });
 
+  it("that names the session's snapshot gives what was merged with that", () => {
+    const restored = { ...spec, restore: { snapshot: "snp_1", digest: "d", at: "" } };
+    const again = { snapshot: "snp_1", env: { B: "2" } };
+    expect(conflictsWith(again, restored)).toEqual([]);
+    expect(conflictsWith({ ...again, env: { B: "3" } }, restored)).toEqual(["env"]);
+    expect(conflictsWith({ ...again, dependencies: { six: "" } }, restored)).toEqual(["dependencies"]);
+    expect(conflictsWith({ env: { B: "2" } }, restored)).toEqual(["env"]);
+    expect(conflictsWith(again, spec)).toEqual(["snapshot"]);
+  });
+
   it("may have other labels and times to live", () => {
     expect(conflictsWith({ labels: { a: "b" }, idle_ttl_s: 5, max_lifetime_s: 6 }, spec)).toEqual([]);
   });

@@ -5,8 +5,12 @@ import {
   type Limits,
   LimitsSchema,
   MAX_LIFETIME_DEFAULT_S,
+  type NetworkRules,
+  type Session,
+  type SessionRules,
   type SessionSpec,
   TIMEOUT_DEFAULT_S,
+  USUAL_ENGINE,
   withTag,
 } from "@sandbar/shared";
 
@@ -24,12 +28,13 @@ export function fillSpec(request: CreateSession, hostDefaults?: Record<string, n
   // tmpfs counts against the memory limit, so a small session gets a small one.
   if (request.limits?.tmpfs_mb === undefined)
     limits.tmpfs_mb = Math.max(1, Math.min(limits.tmpfs_mb, Math.floor(limits.memory_mb / 2)));
+  const network = request.network ?? "none";
   return {
     runtime: request.runtime ?? "python",
     image: request.image ?? null,
     storage: request.storage ?? "TMPFS",
     dataset_access: request.datasets?.access ?? "NONE",
-    network: request.network ?? "none",
+    ...(typeof network === "string" ? { network } : { network: "none", rules: rulesOf(network, 1) }),
     limits,
     dependencies: request.dependencies ?? {},
     env: request.env ?? {},
@@ -37,6 +42,19 @@ export function fillSpec(request: CreateSession, hostDefaults?: Record<string, n
     idle_ttl_s: request.idle_ttl_s ?? IDLE_TTL_DEFAULT_S,
     max_lifetime_s: request.max_lifetime_s ?? MAX_LIFETIME_DEFAULT_S,
   };
+}
+
+export function rulesOf({ allow, secrets = [] }: NetworkRules, version: number): SessionRules {
+  return {
+    version,
+    allow: [...new Set(allow.map((rule) => rule.toLowerCase()))],
+    secrets: secrets.map(({ value: _, ...secret }) => ({ ...secret, host: secret.host.toLowerCase() })),
+  };
+}
+
+/** As users see it. */
+export function networkOf({ network, rules }: Pick<SessionSpec, "network" | "rules">): Session["network"] {
+  return rules ? { allow: rules.allow, secrets: rules.secrets ?? [] } : network;
 }
 
 /** A host tells its maxima beside its defaults, as `max_<limit>`. */
@@ -62,16 +80,24 @@ export function conflictsWith(
   const compare = (field: string, wanted: unknown, has: unknown) => {
     if (wanted !== undefined && canonical(wanted) !== canonical(has)) differing.push(field);
   };
+  compare("snapshot", request.snapshot, spec.restore?.snapshot);
   compare("runtime", request.runtime, spec.runtime);
+  compare("engine", request.engine === "any" ? undefined : request.engine, spec.engine ?? USUAL_ENGINE);
   const has = image ?? spec.image;
   compare("image", request.image && withTag(request.image), has && withTag(has));
   compare("storage", request.storage, spec.storage);
   compare("datasets.access", request.datasets?.access, spec.dataset_access);
-  compare("network", request.network, spec.network);
+  const { network } = request;
+  const wanted =
+    typeof network === "object" ? networkOf({ network: "none", rules: rulesOf(network, 1) }) : network;
+  compare("network", wanted, networkOf(spec));
   for (const [name, wanted] of Object.entries(request.limits ?? {}))
     compare(`limits.${name}`, wanted, spec.limits[name as keyof Limits]);
-  compare("dependencies", request.dependencies, spec.dependencies);
-  compare("env", request.env, spec.env);
+  // Of a session that began with a snapshot they were merged with the snapshot's.
+  const merged = (given: Record<string, string> | undefined, has: Record<string, string>) =>
+    given && request.snapshot !== undefined ? { ...has, ...given } : given;
+  compare("dependencies", merged(request.dependencies, spec.dependencies), spec.dependencies);
+  compare("env", merged(request.env, spec.env), spec.env);
   compare("volumes", request.volumes, spec.volumes);
   return differing;
 }

@@ -27,9 +27,7 @@ it("writes each event as id, event and one line of data", () => {
 
 it("sends what follows the cursor, then closes", async () => {
   const source = log(3);
-  expect(await text(sseStream(source, 1))).toBe(
-    `retry: 1000\n\n${sseEvent(2, "n", 2)}${sseEvent(3, "n", 3)}`,
-  );
+  expect(await text(sseStream(source, 1))).toBe(`retry: 1000\n${sseEvent(2, "n", 2)}${sseEvent(3, "n", 3)}`);
   expect(source.closes).toBe(1);
 });
 
@@ -52,5 +50,5 @@ it("says that it lives when nothing comes", async () => {
     },
     0,
   );
-  expect(await text(stream)).toBe("retry: 1000\n\n: keep-alive\n\n");
+  expect(await text(stream)).toBe("retry: 1000\n: keep-alive\n");
 });

@@ -33,7 +33,8 @@ export interface SseSource<Cursor = number> {
 export function sseStream<Cursor>(source: SseSource<Cursor>, after: Cursor): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let cursor = after;
-  let preamble = `retry: ${RETRY_MS}\n\n`;
+  // Without the empty line, which ends an event: LangGraph's client takes one that says nothing for an event too.
+  let preamble = `retry: ${RETRY_MS}\n`;
   let cancelled = false;
   let checkedAt = Date.now();
   let quietMs = 0;
@@ -70,7 +71,7 @@ export function sseStream<Cursor>(source: SseSource<Cursor>, after: Cursor): Rea
         const wait = source.allowed ? Math.min(RECHECK_MS, keepAliveMs) : keepAliveMs;
         if (await source.wait(wait)) continue;
         quietMs += wait;
-        if (quietMs >= keepAliveMs && !cancelled) return say(": keep-alive\n\n");
+        if (quietMs >= keepAliveMs && !cancelled) return say(": keep-alive\n");
       }
     },
     cancel() {

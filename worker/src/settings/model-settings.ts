@@ -6,7 +6,9 @@
  */
 import {
   ITERATIONS_DEFAULT,
+  type ModelChoices,
   type ModelSettings,
+  type OllamaModels,
   PROVIDERS,
   type PrivateUrls,
   type Provider,
@@ -46,18 +48,21 @@ export async function modelSettings(env: Env, tenant: string): Promise<ModelSett
 
 export function resolved(env: Env, { settings, secrets }: Known): ModelSettings {
   const model = settings.model ?? (env.SANDBAR_MODEL || null);
-  const own = settings.base_url ?? null;
-  // The environment's address is of the environment's model.
-  const base_url = own ?? (settings.model ? null : env.SANDBAR_MODEL_BASE_URL || null);
   const provider = providerOf(model);
+  const base_urls: ModelSettings["base_urls"] = {};
+  if (env.OLLAMA_BASE_URL) base_urls.ollama = `${env.OLLAMA_BASE_URL.replace(/\/(v1\/?)?$/, "")}/v1`;
+  const operators = providerOf(env.SANDBAR_MODEL ?? null);
+  if (operators && env.SANDBAR_MODEL_BASE_URL) base_urls[operators] = env.SANDBAR_MODEL_BASE_URL;
+  const own = settings.base_url ? provider : null;
+  if (own) base_urls[own] = settings.base_url!;
   const api_keys: Secrets = {};
   for (const name of PROVIDERS) {
-    const key = secrets[name] ?? (own && name === provider ? undefined : environmentKey(env, name));
+    const key = secrets[name] ?? (name === own ? undefined : environmentKey(env, name));
     if (key) api_keys[name] = key;
   }
   return {
     model,
-    base_url,
+    base_urls,
     api_keys,
     temperature: settings.temperature ?? null,
     iterations: settings.iterations ?? ITERATIONS_DEFAULT,
@@ -70,17 +75,21 @@ export function resolved(env: Env, { settings, secrets }: Known): ModelSettings 
 }
 
 export function shownSettings(env: Env, known: Known): Settings {
-  const { api_keys, private_urls: _, ...shown } = resolved(env, known);
+  const { api_keys, base_urls, private_urls: _, ...shown } = resolved(env, known);
+  const provider = providerOf(shown.model);
+  // An address that waits for its model is shown too.
+  const base_url = (provider ? base_urls[provider] : known.settings.base_url) ?? null;
   const kept = PROVIDERS.flatMap((provider) => {
     const key = api_keys[provider];
     if (!key) return [];
-    const from = known.secrets[provider] ? "settings" : "environment";
+    const from = keyFrom(known, api_keys, provider);
     // The operator's keys are not the tenant's to recognise.
     return [[provider, { set: true, last_four: from === "settings" ? key.slice(-4) : null, from }]] as const;
   });
-  const missing = whatIsMissing(shown.model, shown.base_url, api_keys);
+  const missing = whatIsMissing(shown.model, base_url, api_keys);
   return {
     ...shown,
+    base_url,
     api_keys: Object.fromEntries(kept),
     own: Object.keys(known.settings),
     ready: missing === null,
@@ -89,9 +98,35 @@ export function shownSettings(env: Env, known: Known): Settings {
   };
 }
 
+/** Which providers can be asked; of Ollama, whether it runs and what it has. */
+export function modelChoices(env: Env, known: Known, ollama: OllamaModels): ModelChoices {
+  const { api_keys, base_urls } = resolved(env, known);
+  const models = (ollama.models ?? []).map((name) => `ollama:${name}`);
+  const ollamaMisses = models.length > 0 ? null : "detail" in ollama ? ollama.detail : "Ollama has no model";
+  const providers = PROVIDERS.map((provider) => {
+    const detail =
+      provider === "ollama"
+        ? ollamaMisses
+        : whatIsMissing(`${provider}:`, base_urls[provider] ?? null, api_keys);
+    return {
+      provider,
+      ready: detail === null,
+      key: keyFrom(known, api_keys, provider),
+      models: provider === "ollama" ? models : [],
+      detail,
+    };
+  });
+  return { providers };
+}
+
+function keyFrom({ secrets }: Known, keys: Secrets, provider: Provider): "settings" | "environment" | null {
+  if (!keys[provider]) return null;
+  return secrets[provider] ? "settings" : "environment";
+}
+
 function whatIsMissing(model: string | null, base_url: string | null, keys: Secrets): string | null {
   const provider = providerOf(model);
-  if (!provider) return "No model is set. Choose one as provider:model, such as anthropic:… or ollama:….";
+  if (!provider) return "No model is set: choose one, such as anthropic:claude-sonnet-4-5, and give its key.";
   if (provider === "compatible" && !base_url) return "A compatible model needs its base_url.";
   if (!keys[provider] && !KEYLESS.has(provider) && !base_url) return `The API key of ${provider} is not set.`;
   return null;

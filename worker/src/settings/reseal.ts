@@ -5,6 +5,8 @@ import { resealed } from "../sealed.ts";
 const TABLES = [
   { table: "settings", id: "tenant", column: "secrets" },
   { table: "dataset_sources", id: "id", column: "sealed_headers" },
+  { table: "secrets", id: "id", column: "sealed" },
+  { table: "signing_keys", id: "kid", column: "secret" },
 ] as const;
 
 export async function resealSecrets(env: Env): Promise<void> {

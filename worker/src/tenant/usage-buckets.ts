@@ -90,12 +90,18 @@ export class UsageBuckets {
     return points;
   }
 
-  /** How many sessions lived when this moment began. */
+  /** How many sessions lived when this moment began: what the bucket says that was over last, not one that it lies in. */
   #liveAt(at: number): number {
-    const row = this.#sql
-      .exec<{ live: number }>("SELECT live FROM usage WHERE at < ? ORDER BY at DESC, step LIMIT 1", at)
-      .toArray()[0];
-    return row?.live ?? 0;
+    const over = [MINUTE, HOUR].flatMap((step) =>
+      this.#sql
+        .exec<{ end: number; live: number }>(
+          "SELECT at + step AS end, live FROM usage WHERE step = ? AND at <= ? ORDER BY at DESC LIMIT 1",
+          step,
+          at - step,
+        )
+        .toArray(),
+    );
+    return over.toSorted((a, b) => b.end - a.end)[0]?.live ?? 0;
   }
 
   #row(step: number, at: number): { live: number; bucket: Bucket } | null {

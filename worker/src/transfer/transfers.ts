@@ -74,9 +74,9 @@ export class Transfers {
     return { opened, body: await bodyOf(bytes) };
   }
 
-  /** Server-sent events that a session's host makes. */
+  /** Server-sent events that a session's host makes; who watches does not use the session. */
   async follow(session: string, params: Ungranted<"files.watch">): Promise<ReadableStream> {
-    const { grant, fetch, cancel } = await this.#open("agent", "client", [session]);
+    const { grant, fetch, cancel } = await this.#open("agent", "client", []);
     const bytes = fetch();
     await this.#ask(session, "files.watch", { ...params, grant }, READ_ANSWER_MS, cancel);
     return bodyOf(bytes);

@@ -1,5 +1,6 @@
 /** @module What a preview's link carries: whose session and port it shows, and who answers for it. */
 import { z } from "zod";
+import type { SigningEnv } from "../artifacts/signing-keys.ts";
 import { openToken, signedToken } from "../signed-token.ts";
 
 const AUDIENCE = "preview";
@@ -20,13 +21,13 @@ export interface PreviewOf {
 }
 
 /** `expires` in seconds since 1970. */
-export function previewToken(d1: D1Database, of: PreviewOf, expires: number): Promise<string> {
+export function previewToken(env: SigningEnv, of: PreviewOf, expires: number): Promise<string> {
   const { session, tenant, port, credential } = of;
-  return signedToken(d1, { audience: AUDIENCE, subject: session }, { tenant, port, credential }, expires);
+  return signedToken(env, { audience: AUDIENCE, subject: session }, { tenant, port, credential }, expires);
 }
 
-export async function openPreviewToken(d1: D1Database, token: string): Promise<PreviewOf | null> {
-  const claims = ClaimsSchema.safeParse(await openToken(d1, token, { audience: AUDIENCE })).data;
+export async function openPreviewToken(env: SigningEnv, token: string): Promise<PreviewOf | null> {
+  const claims = ClaimsSchema.safeParse(await openToken(env, token, { audience: AUDIENCE })).data;
   if (!claims) return null;
   const { sub, tenant, port, credential } = claims;
   return { session: sub, tenant, port, credential };

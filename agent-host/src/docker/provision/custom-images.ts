@@ -24,6 +24,9 @@ const ProbeSchema = z.object({
   languages: z.array(LanguageSchema),
 });
 
+/** What an image lacks, in words that follow its name. */
+class Unfit extends Error {}
+
 type Step = (step: string, detail: string) => void;
 
 export class CustomImages {
@@ -50,11 +53,15 @@ export class CustomImages {
       this.#looks.set(id, look);
       look.catch((error) => {
         // Docker's own trouble says nothing about the image.
-        if (!(error instanceof SandbarError)) this.#looks.delete(id);
+        if (!(error instanceof Unfit)) this.#looks.delete(id);
       });
       if (this.#looks.size > REMEMBERED) this.#looks.delete(this.#looks.keys().next().value!);
     }
-    const { languages } = await look;
+    const { languages } = await look.catch((error) => {
+      // Whoever asked first may have called it by another name.
+      if (error instanceof Unfit) throw new SandbarError("IMAGE_UNSUPPORTED", `${image} ${error.message}`);
+      throw error;
+    });
     if (!languages.includes(runtime as Language))
       throw new SandbarError("IMAGE_UNSUPPORTED", `${image} has ${languages.join(", ")}, but no ${runtime}`);
   }
@@ -100,7 +107,6 @@ export class CustomImages {
   }
 
   async #probe(image: string): Promise<z.infer<typeof ProbeSchema>> {
-    const unsupported = (found: string) => new SandbarError("IMAGE_UNSUPPORTED", `${image} ${found}`);
     const end = await this.#containers.temporary
       .run({
         image,
@@ -112,15 +118,15 @@ export class CustomImages {
       })
       .catch((error: Error) => {
         if (/executable file not found|no such file or directory/.test(error.message))
-          throw unsupported("has no python3");
-        if (/exec format error/.test(error.message)) throw unsupported("is for another architecture");
+          throw new Unfit("has no python3");
+        if (/exec format error/.test(error.message)) throw new Unfit("is for another architecture");
         throw error;
       });
-    if (/exec format error/.test(end.output)) throw unsupported("is for another architecture");
+    if (/exec format error/.test(end.output)) throw new Unfit("is for another architecture");
     const parsed = ProbeSchema.safeParse(readJson(end.stdout));
     if (end.exitCode !== 0 || !parsed.success) {
       const said = end.stopped ?? (end.output.trim().slice(-500) || `exit code ${end.exitCode}`);
-      throw unsupported(
+      throw new Unfit(
         /python3.*(not found|No such file)/i.test(said)
           ? "has no python3"
           : `has a python3 that does not run: ${said}`,
@@ -128,7 +134,7 @@ export class CustomImages {
     }
     const [major, minor] = parsed.data.version;
     if (major < 3 || (major === 3 && minor < 9))
-      throw unsupported(`has Python ${parsed.data.version.join(".")}`);
+      throw new Unfit(`has Python ${parsed.data.version.join(".")}`);
     return parsed.data;
   }
 }

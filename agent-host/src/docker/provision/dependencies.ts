@@ -6,25 +6,29 @@
  */
 import { execFile } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, chown, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { chown, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SandbarError, type SessionSpec } from "@sandbar/shared";
+import { folderSize } from "../../box/folder-size.ts";
+import { explainFailure } from "../../engine/dependency-list.ts";
 import type { Config } from "../../host/config.ts";
+import { diskRefusal } from "../../host/free-disk.ts";
 import type { Log } from "../../host/log.ts";
 import { Turns } from "../../io/turns.ts";
 import type { Extras } from "../container-options.ts";
 import type { Containers } from "../containers.ts";
 import { networkSettings } from "../network-settings.ts";
-import { SANDBOX_UID } from "../storage.ts";
-import { explainFailure, INSTALL, type Installer, installerFor } from "./installers.ts";
+import { SANDBOX_ID, type Users } from "../users.ts";
+import { INSTALL, type Installer, installerFor } from "./installers.ts";
 
 const run = promisify(execFile);
 const AT_ONCE = 2;
-const CACHE = ".cache";
 /** A folder that was asked for so recently may be about to be mounted. */
 const RECENT_MS = 10 * 60_000;
+/** Earlier daemons had one for all installations of a tenant. */
+const SHARED_CACHE = ".cache";
 const SAFE_TENANT = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 type Step = (detail: string) => void;
@@ -38,13 +42,15 @@ interface Wanted {
 export class Dependencies {
   readonly #config: Config;
   readonly #containers: Containers;
+  readonly #users: Users;
   readonly #log: Log;
   readonly #root: string;
   readonly #turns = new Turns(AT_ONCE);
   /** Sessions that want the same wait for one installation. */
   readonly #installing = new Map<string, { done: Promise<void>; steps: Set<Step> }>();
 
-  constructor(config: Config, containers: Containers, log: Log) {
+  constructor(config: Config, containers: Containers, users: Users, log: Log) {
+    this.#users = users;
     this.#config = config;
     this.#containers = containers;
     this.#log = log;
@@ -55,7 +61,7 @@ export class Dependencies {
   async start(): Promise<void> {
     await this.#containers.temporary.removeAll();
     for (const { folder, name } of await this.#entries(true))
-      if (name.endsWith(".part")) await rm(folder, { recursive: true, force: true });
+      if (name.endsWith(".part") || name === SHARED_CACHE) await rm(folder, { recursive: true, force: true });
   }
 
   async provide(wanted: Wanted, step: Step): Promise<Extras> {
@@ -72,15 +78,17 @@ export class Dependencies {
           for (const say of steps) say(line);
         };
         const done = this.#turns
-          .take(() => this.#install(folder, wanted, installer, tell))
+          .take(() => this.#users.borrow((user) => this.#install(folder, user, wanted, installer, tell)))
           .finally(() => this.#installing.delete(folder));
         done.catch(() => {});
         installing = { done, steps };
         this.#installing.set(folder, installing);
       }
       installing.steps.add(step);
-      await installing.done.finally(() => installing.steps.delete(step));
-      void this.#trim().catch((error) => this.#log.warn({ err: error }, "could not trim the dependencies"));
+      await installing.done.finally(() => {
+        installing.steps.delete(step);
+        void this.trim().catch((error) => this.#log.warn({ err: error }, "could not trim the dependencies"));
+      });
     } else step("installed before");
     const now = new Date();
     await utimes(folder, now, now);
@@ -89,17 +97,17 @@ export class Dependencies {
 
   async #install(
     folder: string,
+    user: number,
     { tenant, image, spec }: Wanted,
     { command, target }: Installer,
     step: Step,
   ): Promise<void> {
-    const home = path.join(this.#root, tenant);
-    await mkdir(home, { recursive: true, mode: 0o700 });
+    await mkdir(path.join(this.#root, tenant), { recursive: true, mode: 0o700 });
     const part = `${folder}-${randomBytes(4).toString("hex")}.part`;
     const place = async (...names: string[]) => {
       const made = path.join(...names);
       await mkdir(made, { recursive: true });
-      await chown(made, SANDBOX_UID, SANDBOX_UID);
+      await chown(made, user, SANDBOX_ID);
       return made;
     };
     try {
@@ -107,16 +115,18 @@ export class Dependencies {
       const lib = await place(part, "lib");
       const temp = await place(part, "tmp");
       const work = await place(part, "work");
-      const cache = await place(home, CACHE);
+      // Its own: what install scripts of one list leave there must never be another's.
+      const cache = await place(part, "cache");
       const settings = networkSettings(this.#config, true);
       const began = performance.now();
       const end = await this.#containers.temporary.run({
         image,
+        user,
         command,
         env: settings.env,
         binds: [
           ...settings.binds,
-          `${this.#config.imagesDir}/installers:${INSTALL.scripts}:ro`,
+          `${this.#config.runtimeDir}/installers:${INSTALL.scripts}:ro`,
           ...localRepositories(spec.runtime, this.#config.rRepos),
           `${cache}:${INSTALL.cache}`,
           `${temp}:/tmp`,
@@ -126,14 +136,15 @@ export class Dependencies {
         network: await this.#containers.egress.ensure(),
         timeoutMs: this.#config.installTimeoutMs,
         onLine: (line) => step(line.slice(0, 200)),
-        check: () => this.#tooLarge(part),
+        check: async () => (await this.#tooLarge(part)) ?? diskRefusal(this.#config),
       });
       const stopped = end.stopped ?? (await this.#tooLarge(part));
       if (end.exitCode !== 0 || stopped)
         throw new SandbarError("DEPENDENCY_FAILED", explainFailure(spec.dependencies, end.output, stopped));
-      // In the session it is the folder's own mode that counts.
-      await chmod(lib, 0o755);
-      for (const left of [temp, work]) await rm(left, { recursive: true, force: true });
+      // Sessions are other users, and nobody shall change it.
+      await run("chown", ["-Rh", "0:0", lib]);
+      await run("chmod", ["-R", "a+rX,go-w,a-s", lib]);
+      for (const left of [temp, work, cache]) await rm(left, { recursive: true, force: true });
       await rename(part, folder);
       this.#log.info({ tenant, ms: Math.round(performance.now() - began) }, "dependencies installed");
     } catch (error) {
@@ -149,28 +160,28 @@ export class Dependencies {
 
   async #tooLarge(folder: string): Promise<string | null> {
     const { depsCacheBytes } = this.#config;
-    if ((await sizeOf(folder)) <= depsCacheBytes) return null;
+    if ((await folderSize(folder)) <= depsCacheBytes) return null;
     return `it takes more than the ${depsCacheBytes / 1024 / 1024} MB of SANDBAR_DEPS_CACHE_MB`;
   }
 
   /** The least recently used go first; what a container has mounted, or is about to, stays. */
-  async #trim(): Promise<void> {
+  async trim(maxBytes = this.#config.depsCacheBytes): Promise<void> {
     const entries = await Promise.all(
-      (await this.#entries(false)).map(async (entry) => ({ ...entry, bytes: await sizeOf(entry.folder) })),
+      (await this.#entries(false)).map(async (entry) => ({
+        ...entry,
+        bytes: await folderSize(entry.folder),
+      })),
     );
     let total = entries.reduce((sum, { bytes }) => sum + bytes, 0);
-    if (total <= this.#config.depsCacheBytes) return;
+    if (total <= maxBytes) return;
     const mounted = await this.#containers.mountedFolders();
     const old = entries
-      .filter(({ name }) => name !== CACHE)
       .filter(
         ({ usedAt, folder }) => Date.now() - usedAt > RECENT_MS && !mounted.has(path.join(folder, "lib")),
       )
       .sort((a, b) => a.usedAt - b.usedAt);
-    // Downloads are the cheapest to lose, unless somebody is at it.
-    if (this.#installing.size === 0) old.unshift(...entries.filter(({ name }) => name === CACHE));
     for (const { folder, bytes } of old) {
-      if (total <= this.#config.depsCacheBytes) return;
+      if (total <= maxBytes) return;
       await rm(folder, { recursive: true, force: true });
       total -= bytes;
       this.#log.info({ folder, bytes }, "removed dependencies that nobody used lately");
@@ -206,10 +217,4 @@ async function exists(folder: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** What it takes on disk; `du` follows no links. */
-async function sizeOf(folder: string): Promise<number> {
-  const { stdout } = await run("du", ["-sk", folder]).catch((error) => error as { stdout: string });
-  return (Number.parseInt(stdout, 10) || 0) * 1024;
 }

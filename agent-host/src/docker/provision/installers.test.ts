@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { explainFailure, installerFor } from "./installers.ts";
+import { explainFailure } from "../../engine/dependency-list.ts";
+import { installerFor } from "./installers.ts";
 
 const settings = { rRepos: ["https://example.org/cran"] };
 const command = (runtime: "python" | "node" | "r", dependencies: Record<string, string>) =>

@@ -5,6 +5,7 @@ import type { Config } from "../../host/config.ts";
 import type { Log } from "../../host/log.ts";
 import type { Extras } from "../container-options.ts";
 import type { Containers } from "../containers.ts";
+import type { Users } from "../users.ts";
 import { CustomImages } from "./custom-images.ts";
 import { Dependencies } from "./dependencies.ts";
 import { Volumes } from "./volumes.ts";
@@ -19,14 +20,18 @@ export class Preparation {
   readonly #dependencies: Dependencies;
   readonly volumes: Volumes;
 
-  constructor(config: Config, containers: Containers, log: Log) {
+  constructor(config: Config, containers: Containers, users: Users, log: Log) {
     this.#images = new CustomImages(config, containers, log);
-    this.#dependencies = new Dependencies(config, containers, log);
-    this.volumes = new Volumes(config, containers, log);
+    this.#dependencies = new Dependencies(config, containers, users, log);
+    this.volumes = new Volumes(config, containers, users, log);
   }
 
   start(): Promise<void> {
     return this.#dependencies.start();
+  }
+
+  trimCaches(): Promise<void> {
+    return this.#dependencies.trim(0);
   }
 
   /** Ends with the signal, even while an installation that others may want goes on. */

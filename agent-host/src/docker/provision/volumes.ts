@@ -5,26 +5,25 @@
  * @module
  */
 import { execFile } from "node:child_process";
-import { chown, mkdir, readdir, rename, rm, stat, statfs, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { SandbarError, type SessionSpec } from "@sandbar/shared";
+import { SandbarError, type SessionSpec, VOLUME_MB } from "@sandbar/shared";
+import { makeImage, mountImage } from "../../box/image-file.ts";
 import { isMounted } from "../../box/mounts.ts";
 import type { HostVolumes } from "../../engine/engine.ts";
 import type { Config } from "../../host/config.ts";
 import type { Log } from "../../host/log.ts";
 import type { Containers } from "../containers.ts";
 import { unmountBelow } from "../host-traces.ts";
-import { SANDBOX_UID } from "../storage.ts";
+import { SANDBOX_ID, type Users } from "../users.ts";
 
 const run = promisify(execFile);
 const SAFE = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 const MB = 1024 * 1024;
 const LEAVING_MS = 5000;
 const PAUSE_MS = 100;
-/** Below that there is no room for a file system's own books. */
-const SMALLEST_MB = 4;
 
 function volumesFolder(home: string): string {
   return path.join(home, "volumes");
@@ -44,11 +43,13 @@ export async function layVolumesAside(home: string, hostId: string): Promise<voi
 export class Volumes implements HostVolumes {
   readonly #config: Config;
   readonly #containers: Containers;
+  readonly #users: Users;
   readonly #log: Log;
   readonly #root: string;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(config: Config, containers: Containers, log: Log) {
+  constructor(config: Config, containers: Containers, users: Users, log: Log) {
+    this.#users = users;
     this.#config = config;
     this.#containers = containers;
     this.#log = log;
@@ -60,7 +61,7 @@ export class Volumes implements HostVolumes {
     const { maxVolumeMb } = this.#config;
     const binds: string[] = [];
     for (const { name, path: inside } of volumes) {
-      const sizeMb = volume_sizes[name] ?? maxVolumeMb;
+      const sizeMb = volume_sizes[name] ?? Math.min(VOLUME_MB, maxVolumeMb);
       if (sizeMb > maxVolumeMb)
         throw new SandbarError(
           "LIMIT_EXCEEDED",
@@ -118,28 +119,32 @@ export class Volumes implements HostVolumes {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     if (existed) {
       if (!(await isMounted(folder))) await mountImage(image, folder);
-    } else if (!(await hasContent(folder)) && (await this.#makeImage(image, folder, sizeMb))) {
+    } else if (
+      this.#config.mountsAreSeen &&
+      !(await hasContent(folder)) &&
+      (await this.#makeImage(image, folder, sizeMb))
+    ) {
       this.#log.info({ tenant, volume: name, size_mb: sizeMb }, "made a volume");
     } else {
-      await chown(folder, SANDBOX_UID, SANDBOX_UID);
       if ((await usedBytes(folder)) > sizeMb * MB)
         throw new SandbarError("STORAGE_FULL", `the volume ${name} holds more than its ${sizeMb} MB`);
     }
+    const user = this.#users.ofTenant(tenant);
+    const { uid } = await stat(folder);
+    if (uid === user) return folder;
+    // Of a time when all sandboxes were one user, and one of those still writes to it.
+    if (uid === SANDBOX_ID && (await this.#isUsed(folder)))
+      throw new SandbarError(
+        "VOLUME_IN_USE",
+        `a session from before this host's upgrade has ${name} mounted; it must end first`,
+      );
+    await run("chown", ["-Rh", `${user}:${SANDBOX_ID}`, folder]);
     return folder;
   }
 
   async #makeImage(image: string, folder: string, sizeMb: number): Promise<boolean> {
-    const part = `${image}.part`;
     try {
-      await writeFile(part, "");
-      // Sparse: it takes what is in it.
-      await truncate(part, Math.max(SMALLEST_MB, sizeMb) * MB);
-      const owner = `root_owner=${SANDBOX_UID}:${SANDBOX_UID}`;
-      await run("mkfs.ext4", ["-q", "-F", "-m", "0", "-E", owner, part]);
-      await mountImage(part, folder);
-      await rm(path.join(folder, "lost+found"), { recursive: true, force: true });
-      await run("umount", [folder]);
-      await rename(part, image);
+      await makeImage(image, sizeMb);
       await mountImage(image, folder);
       return true;
     } catch (error) {
@@ -147,8 +152,7 @@ export class Volumes implements HostVolumes {
         { err: error },
         "cannot make a file system in a file; the volume's size is not enforced",
       );
-      await run("umount", [folder]).catch(() => {});
-      for (const left of [part, image]) await rm(left, { force: true });
+      await rm(image, { force: true });
       return false;
     }
   }
@@ -165,10 +169,6 @@ export class Volumes implements HostVolumes {
     this.#last = next.catch(() => {});
     return next;
   }
-}
-
-async function mountImage(image: string, folder: string): Promise<void> {
-  await run("mount", ["-o", "loop,nosuid,nodev", image, folder]);
 }
 
 async function hasContent(folder: string): Promise<boolean> {

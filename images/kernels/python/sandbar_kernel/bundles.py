@@ -2,7 +2,7 @@
 
 import binascii
 
-from .channel import dumps
+from .wire_json import dumps
 
 _base64 = binascii.b2a_base64
 _COUNTED = 1 << 20

@@ -9,11 +9,11 @@ from array import array as _array
 import errno
 import fcntl
 import json.decoder
-import json.encoder
 import json.scanner
-import math
 import os
 import threading
+
+from .wire_json import dumps
 
 _CONTROL_FD = 3
 _HIGH_FD = 900
@@ -23,42 +23,13 @@ _fcntl = fcntl.fcntl
 _F_DUPFD_CLOEXEC = fcntl.F_DUPFD_CLOEXEC
 _close = os.close
 _scan = (json.scanner.c_make_scanner or json.scanner.py_make_scanner)(json.decoder.JSONDecoder())
-_join = "".join
 _CLOEXEC = _socket.MSG_CMSG_CLOEXEC
 _PEEK = _socket.MSG_PEEK
 _LENGTH = 10
 _TOKEN = 16
-_isfinite = math.isfinite
 
 
-def _text(value) -> str:
-    return str(value)
-
-
-_encode = json.encoder.c_make_encoder(None, _text, json.encoder.c_encode_basestring_ascii, None, ":", ",", False, True, False)
-
-
-def dumps(value) -> bytes:
-    try:
-        return _join(_encode(value, 0)).encode()
-    except ValueError:
-        return _join(_encode(_plain(value, 0), 0)).encode()
-
-
-def _plain(value, depth: int):
-    """Without the infinities, which JSON does not have, and without cycles."""
-    if isinstance(value, float):
-        return value if _isfinite(value) else None
-    if depth > 50:
-        return None
-    if isinstance(value, dict):
-        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, depth + 1) for item in value]
-    return value
-
-
-def _above_stdio(fd: int) -> int:
+def above_stdio(fd: int) -> int:
     """User code that closed 0, 1 or 2 makes room for new descriptors there, where dup2 would clobber them."""
     if fd > 2:
         return fd
@@ -184,6 +155,6 @@ class Channel:
                 if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
                     numbers = _array("i")
                     numbers.frombytes(payload[: len(payload) - len(payload) % numbers.itemsize])
-                    self._fds.extend(_above_stdio(fd) for fd in numbers)
+                    self._fds.extend(above_stdio(fd) for fd in numbers)
             data += more
         return data

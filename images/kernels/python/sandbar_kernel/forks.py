@@ -14,7 +14,7 @@ import threading
 import time
 import warnings
 
-from .channel import dumps
+from .wire_json import dumps
 from .preloaded import Preloaded
 from .start import start
 

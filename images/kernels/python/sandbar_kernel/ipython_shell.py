@@ -253,6 +253,7 @@ class IPythonShell:
         self._shell = shell
         self._figures = figures
         self.namespace = shell.user_ns
+        self.user_shell = shell
         self._run_cell = shell.run_cell
         shell.loop_runner = lambda coroutine: event_loop.run(get_asyncio_loop(), coroutine)
         # For good: what it puts among the builtins for a cell it would take out after each.

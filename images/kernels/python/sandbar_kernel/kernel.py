@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 
-from . import completion, reserve, snapshot
+from . import completion, reserve, snapshot, state_calls
 from .bundles import Bundles
 from .channel import Channel
 from .figures import Figures
@@ -84,6 +84,8 @@ class Kernel:
         warnings.filterwarnings("ignore", message="To exit: use 'exit'")
 
     def serve(self) -> None:
+        # What code changes of these later is its state, too.
+        born = dict(_environ), list(sys.path)
         self._channel.send({"op": "ready"})
         while True:
             self._shell.wait_idle(self._channel.fileno())
@@ -95,6 +97,7 @@ class Kernel:
                 self._run(request, fds)
             elif op == "env":
                 self._set_env(request["env"])
+                born[0].update(request["env"])
             elif op == "enter":
                 self._enter(request["folder"])
             elif op == "reap":
@@ -103,6 +106,10 @@ class Kernel:
                 snapshot.take(self._shell.namespace, self._shell.hidden, request, self._channel)
             elif op == "complete":
                 completion.answer(self._shell, request, self._channel)
+            elif op == "dump":
+                state_calls.dump(self._shell, request, self._channel, born)
+            elif op == "load":
+                state_calls.load(self._shell, request, self._channel, self._interrupts)
             reserve.keep()
 
     def _make_shell(self):

@@ -67,6 +67,11 @@ class PlainShell:
             return "error", self._error(failure, filename), None
         return "ok", None, None
 
+    def forget(self) -> None:
+        """The cell that has just run."""
+        self._count -= 1
+        self.namespace.pop("_", None)
+
     def complete(self, code: str, cursor: int) -> "tuple[int, int, list[tuple[str, str | None]]]":
         import rlcompleter
 

@@ -1,16 +1,12 @@
 """The namespace as a list, made in a forked child."""
 
 import os
-import reprlib
 import signal
-import sys
-import types
 
 from . import forked
-from .channel import dumps
+from .variables import Variables
+from .wire_json import dumps
 
-_repr = repr
-_getsizeof = sys.getsizeof
 _setitimer = signal.setitimer
 _ITIMER_REAL = signal.ITIMER_REAL
 _signal = signal.signal
@@ -19,7 +15,6 @@ _SIGALRM = signal.SIGALRM
 _SIG_UNBLOCK = signal.SIG_UNBLOCK
 _OVERDUE = "<repr did not come in time>"
 _ENDED = "<repr ended the process that asked for it>"
-_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, bytearray)
 
 
 class _Overdue(BaseException):
@@ -68,27 +63,21 @@ def _write(fd: int, namespace: dict, hidden, request: dict) -> None:
 
     _signal(_SIGALRM, _on_alarm)
     _sigmask(_SIG_UNBLOCK, (_SIGALRM,))
-    short = reprlib.Repr()
-    short.maxstring = short.maxother = request["repr"]
-    short.maxlist = short.maxtuple = short.maxset = short.maxfrozenset = short.maxdict = 20
     try:
         line(os.getcwd())
     except OSError:
         line("")
-    items = [(name, value) for name, value in namespace.items()
-             if isinstance(name, str) and not name.startswith("_") and name not in hidden]
-    line(sorted({value.__name__ for _, value in items if type(value) is types.ModuleType}))
-    variables = [item for item in items if type(item[1]) is not types.ModuleType]
-    line(len(variables))
-    variables = variables[: request["variables"]]
-    line(len(variables))
-    heads = [{"name": name, "type": within(lambda: str(type(value).__name__), lambda _: "?"), "size": None} for name, value in variables]
+    found = Variables(namespace, hidden, request["variables"], request["repr"])
+    line(found.imports)
+    line(found.total)
+    line(len(found.items))
+    heads = [{"name": name, "type": within(lambda: found.type_of(value), lambda _: "?"), "size": None} for name, value in found.items]
     for head in heads:
         line(head)
-    for head, (_, value) in zip(heads, variables):
+    for head, (_, value) in zip(heads, found.items):
         head["repr"] = within(
-            lambda: str(short.repr(value) if isinstance(value, _CONTAINERS) else _repr(value))[: request["repr"]],
+            lambda: found.repr_of(value),
             lambda error: _OVERDUE if isinstance(error, _Overdue) else "<repr raised %s>" % type(error).__name__,
         )
-        head["size"] = within(lambda: int(_getsizeof(value)), lambda _: None)
+        head["size"] = within(lambda: found.size_of(value), lambda _: None)
         line(head)

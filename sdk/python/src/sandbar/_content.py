@@ -17,6 +17,11 @@ AsyncSource = Union[Source, AsyncIterable[bytes]]
 CHUNK_BYTES = 256 * 1024
 
 
+def if_match_header(etag: str) -> str:
+    """`stat` tells an etag as HTTP writes it, an entry without the quotes."""
+    return etag if etag == "*" or etag.endswith('"') else f'"{etag}"'
+
+
 class Content:
     """A request body. Unless it is a one-way stream it can be sent again."""
 

@@ -6,7 +6,7 @@ import base64
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Optional, TypeVar
+from typing import Any, Optional, TypeVar, Union
 
 from ._errors import ExecutionFailed
 from ._notebook import html_of
@@ -35,19 +35,53 @@ class SessionInfo(Model):
     id: str = ""
     key: str = ""
     runtime: str = ""
+    #: container | wasm
+    engine: str = "container"
+    #: Those that its code may be in; empty until it is ready.
+    languages: Sequence[str] = ()
+    #: processes | terminals | ports | threads | volumes | bind | images | dependencies | egress
+    #: | network_rules | local_datasets
+    capabilities: Sequence[str] = ()
     image: Optional[str] = None
     #: creating | ready | busy | stopping | stopped | lost | failed
     status: str = ""
     host_id: Optional[str] = None
     storage: str = ""
     datasets: Mapping[str, str] = field(default_factory=dict)
-    network: str = ""
+    #: none | egress, or rules: {"allow": [...]}
+    network: Union[str, Mapping[str, Any]] = ""
     limits: Mapping[str, float] = field(default_factory=dict)
+    #: Packages that were installed for it, with the versions that were asked for.
+    dependencies: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: The key or token that made it.
+    created_by: Optional[str] = None
     created_at: str = ""
     last_used_at: str = ""
     expires_at: Optional[str] = None
+    #: Of a session that began with a snapshot: which, and what became of the variables of each context.
+    restored: Optional[Mapping[str, Any]] = None
     error: Optional[Mapping[str, Any]] = None
+
+
+@dataclass(frozen=True)
+class Snapshot(Model):
+    id: str = ""
+    #: SHA-256 of its manifest.
+    digest: str = ""
+    name: Optional[str] = None
+    session_id: str = ""
+    runtime: str = ""
+    engine: str = "container"
+    image: Optional[str] = None
+    size: int = 0
+    files_bytes: int = 0
+    #: What the tenant did not have stored before.
+    new_bytes: int = 0
+    #: What became of the variables, context by context: saved, degraded, lost, and by name with the reason.
+    contexts: Sequence[Mapping[str, Any]] = ()
+    created_at: str = ""
+    expires_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,6 +192,28 @@ class SessionMetrics(Model):
 
 
 @dataclass(frozen=True)
+class SessionNetwork(Model):
+    """What a session may reach by name, and what it has reached."""
+
+    allow: Sequence[str] = ()
+    #: Each with host and header, and the name of a stored one as secret.
+    secrets: Sequence[Mapping[str, Any]] = ()
+    #: open, connections, denied, bytes_up, bytes_down, recent (the newest connections)
+    use: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Secret(Model):
+    """A stored secret, without its value."""
+
+    name: str = ""
+    #: Where it may be sent; empty: wherever a session of the tenant says.
+    hosts: Sequence[str] = ()
+    created_at: str = ""
+    updated_at: str = ""
+
+
+@dataclass(frozen=True)
 class Match(Model):
     """``text`` stands for the code from the completion's ``start`` to its ``end``."""
 
@@ -210,11 +266,119 @@ class ConsoleLink(Model):
 
 
 @dataclass(frozen=True)
+class AuditEntry(Model):
+    """Who did what, to what, and how it ended."""
+
+    id: str = ""
+    at: str = ""
+    #: Of the last one, where the same happened ``count`` times within seconds.
+    last_at: str = ""
+    count: int = 1
+    tenant: Optional[str] = None
+    key_id: Optional[str] = None
+    token_id: Optional[str] = None
+    #: key | cookie | token | agent | host
+    via: Optional[str] = None
+    address: Optional[str] = None
+    action: str = ""
+    target: Optional[str] = None
+    #: "ok", or the code of the refusal.
+    result: str = ""
+    request_id: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class EffectivePolicy(Model):
+    """What a tenant may do and how much it may have, with every default filled in."""
+
+    #: egress, bind, volumes, dependencies, images, local_datasets: bool; imports: bool or folders.
+    allow: Mapping[str, Any] = field(default_factory=dict)
+    engines: Sequence[str] = ()
+    #: Of one session.
+    max: Mapping[str, float] = field(default_factory=dict)
+    #: Of the whole tenant: sessions, memory_mb, cpus, host_percent, volumes, volume_mb; None: no limit.
+    shares: Mapping[str, Optional[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TenantPolicy(Model):
+    tenant: str = ""
+    #: What was set for this tenant itself.
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    #: With what holds for all tenants, and the defaults.
+    effective: Mapping[str, Any] = field(default_factory=dict)
+    updated_at: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Settings(Model):
+    """The agent's settings: the tenant's own over the operator's."""
+
+    #: ``provider:model``
+    model: Optional[str] = None
+    base_url: Optional[str] = None
+    #: By provider: ``{"set", "last_four", "from"}``. Keys themselves are never shown.
+    api_keys: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    temperature: Optional[float] = None
+    iterations: int = 25
+    prompt: str = ""
+    approval: bool = False
+    read_only: bool = False
+    vision: Optional[bool] = None
+    #: Which of these the tenant has set.
+    own: Sequence[str] = ()
+    #: Whether the agent can be asked; when not, ``missing`` says what to set.
+    ready: bool = False
+    missing: Optional[str] = None
+    updated_at: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class ModelTest(Model):
+    """What the provider said to one small question."""
+
+    ok: bool = False
+    detail: str = ""
+    model: Optional[str] = None
+    duration_ms: float = 0
+
+
+@dataclass(frozen=True)
+class ModelChoice(Model):
+    """A provider, and whether it can be asked."""
+
+    provider: str = ""
+    ready: bool = False
+    #: settings | environment
+    key: Optional[str] = None
+    #: As ``provider:model``; of Ollama what it has pulled.
+    models: Sequence[str] = ()
+    #: Why it is not ready.
+    detail: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class Preview(Model):
     """Shows a port of a session, without a key."""
 
     url: str = ""
     expires_at: str = ""
+
+
+@dataclass(frozen=True)
+class ListeningPort(Model):
+    """Where something listens inside a session, and who that is as far as it can be seen."""
+
+    port: int = 0
+    addresses: tuple[str, ...] = ()
+    pid: Optional[int] = None
+    command: Optional[str] = None
+    #: The process of the API that it is, or that started it.
+    process_id: Optional[str] = None
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> ListeningPort:
+        return dataclasses.replace(super().parse(data), addresses=tuple(data.get("addresses") or ()))
 
 
 @dataclass(frozen=True)
@@ -226,6 +390,8 @@ class FileEntry(Model):
     size: Optional[int] = None
     mode: Optional[int] = None
     mtime: Optional[str] = None
+    #: Changes whenever the content may have.
+    etag: Optional[str] = None
     #: Where a symlink points.
     target: Optional[str] = None
 
@@ -236,6 +402,7 @@ class Written(Model):
 
     size: Optional[int] = None
     sha256: Optional[str] = None
+    etag: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -317,6 +484,8 @@ class Execution(Model):
     artifacts: tuple[Artifact, ...] = ()
     artifacts_skipped: tuple[Mapping[str, str], ...] = ()
     state: Survival = field(default_factory=Survival)
+    #: The key or token that asked for it.
+    created_by: Optional[str] = None
     queued_at: str = ""
     started_at: Optional[str] = None
     finished_at: Optional[str] = None
@@ -465,4 +634,176 @@ class UsageSeries(Model):
         simple = super().parse(data)
         return dataclasses.replace(
             simple, data=tuple(UsagePoint.parse(item) for item in data.get("data") or ())
+        )
+
+
+@dataclass(frozen=True)
+class SessionEvent:
+    """What happened to a session: its states, and progress while it is made."""
+
+    id: str
+    type: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class FileChange(Model):
+    """Something changed below a watched folder."""
+
+    #: created | modified | deleted | overflow (so much changed that some of it was not told: list again)
+    type: str = ""
+    #: Below the watched folder.
+    path: str = ""
+    directory: bool = False
+
+
+@dataclass(frozen=True)
+class ProcessInfo(Model):
+    id: str = ""
+    session_id: str = ""
+    command: str = ""
+    cwd: str = ""
+    #: ``{"cols", "rows"}`` of its terminal, or None.
+    pty: Optional[Mapping[str, int]] = None
+    pid: int = 0
+    #: running | exited
+    status: str = ""
+    exit_code: Optional[int] = None
+    #: The signal that ended it, ``SIGTERM`` say.
+    signal: Optional[str] = None
+    oom_killed: bool = False
+    started_at: str = ""
+    finished_at: Optional[str] = None
+    last_event_id: int = 0
+    #: Output that is gone because there was too much of it.
+    dropped_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class ProcessEvent:
+    """``stdout``, ``stderr``, ``dropped`` (older output was too much to keep) or ``exit`` (once, last)."""
+
+    id: str
+    type: str
+    data: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Of stdout and stderr; otherwise empty."""
+        return str(self.data.get("text", "")) if self.type in ("stdout", "stderr") else ""
+
+
+@dataclass(frozen=True)
+class TerminalExit:
+    exit_code: Optional[int]
+    signal: Optional[str]
+
+
+@dataclass(frozen=True)
+class Usage(Model):
+    """What a tenant has used, and what it may have at once (None: no limit)."""
+
+    tenant: str = ""
+    sessions: int = 0
+    executions: int = 0
+    seconds: float = 0.0
+    bytes: int = 0
+    live_sessions: int = 0
+    artifacts: Mapping[str, int] = field(default_factory=dict)
+    #: count, and size_mb: what they may hold together, whatever is in them.
+    volumes: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, Optional[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Host(Model):
+    id: str = ""
+    name: str = ""
+    #: joining | online | unreachable | lost
+    status: str = ""
+    cordoned: bool = False
+    sessions: int = 0
+    #: Of its capacity's memory, what its sessions may use.
+    memory_reserved_mb: int = 0
+    capacity: Optional[Mapping[str, Any]] = None
+    version: Optional[str] = None
+    joined_at: str = ""
+    last_seen_at: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class HostLoad(Model):
+    load_average: Sequence[float] = ()
+    memory_bytes: int = 0
+    memory_available_bytes: int = 0
+    disk_bytes: int = 0
+    disk_available_bytes: int = 0
+    #: ``{"runtime", "ready", "wanted"}`` for each warm pool.
+    pool: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Enrollment(Model):
+    token: str = field(default="", repr=False)
+    expires_at: str = ""
+
+
+@dataclass(frozen=True)
+class ApiKey(Model):
+    id: str = ""
+    name: str = ""
+    tenant: str = ""
+    scopes: Sequence[str] = ()
+    created_at: str = ""
+    expires_at: Optional[str] = None
+    last_used_at: Optional[str] = None
+    #: Only in the answer that made it.
+    secret: Optional[str] = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class DatasetSource(Model):
+    id: str = ""
+    name: str = ""
+    url_template: str = ""
+    header_names: Sequence[str] = ()
+    tenant: Optional[str] = None
+    created_at: str = ""
+
+
+@dataclass(frozen=True)
+class Volume(Model):
+    id: str = ""
+    name: str = ""
+    #: None until a session has used it.
+    host_id: Optional[str] = None
+    #: What it may hold; None for the host's default.
+    size_mb: Optional[int] = None
+    #: Bytes in use; None when its host cannot be asked.
+    size: Optional[int] = None
+    created_at: str = ""
+
+
+@dataclass(frozen=True)
+class RunOnceResult(Model):
+    execution: Execution = field(default_factory=Execution)
+    #: What became of the variables of the snapshot that it began with.
+    restored: Optional[Mapping[str, Any]] = None
+    #: With ``keep="snapshot"``.
+    snapshot: Optional[Snapshot] = None
+    #: With ``keep="bytes"``: in base64, sealed by the deployment that made them.
+    snapshot_bytes: Optional[str] = None
+    #: Why nothing was kept though ``keep`` asked for it: code, detail, hint. The code has run all the same.
+    keep_error: Optional[Mapping[str, Any]] = None
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> RunOnceResult:
+        kept = data.get("snapshot")
+        return cls(
+            raw=dict(data),
+            execution=Execution.parse(data["execution"]),
+            restored=data.get("restored"),
+            snapshot=None if kept is None else Snapshot.parse(kept),
+            snapshot_bytes=data.get("snapshot_bytes"),
+            keep_error=data.get("keep_error"),
         )

@@ -1,6 +1,7 @@
 """Ctrl-C in a real process, cancellation in a real loop."""
 
 import asyncio
+import gc
 import signal
 import subprocess
 import sys
@@ -71,3 +72,21 @@ async def test_many_sessions_at_once_stay_apart():
                 return (await session.run("x")).text
 
         assert await asyncio.gather(*(one(number) for number in range(4))) == ["0", "1", "2", "3"]
+
+
+def test_a_half_read_answer_is_closed_wherever_the_collector_finds_it():
+    with Sandbar.from_env() as client, client.session() as session:
+        session.files.write("large.bin", b"x" * 8_000_000)
+        chunks = session.files.read_chunks("large.bin")
+        assert next(iter(chunks))
+        forgotten: list = [chunks]
+        forgotten.append(forgotten)
+        del chunks, forgotten
+        pool = client._http._client._transport._pool
+        assert len(pool.connections) > 0
+        with pool._optional_thread_lock:  # as in the middle of another request
+            gc.collect()
+        deadline = time.monotonic() + 10
+        while any(not connection.is_idle() for connection in pool.connections):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)

@@ -15,8 +15,8 @@ CONFIG = {"configurable": {"thread_id": "thread-1"}}
 ARTIFACT = {"id": "art_1", "name": "a.csv", "size": 3, "mime": "text/csv", "url": "/artifacts/art_1"}
 
 
-def a_client(*answers):
-    fake = FakeSandbar(*answers)
+def a_client(*answers, **options):
+    fake = FakeSandbar(*answers, **options)
     return fake, sandbar.Sandbar("http://sandbar.test", "x", transport=fake, max_retries=0)
 
 
@@ -186,3 +186,18 @@ def test_all_tools_at_once():
     ]
     assert len(tools.make_sandbox_tools(client, session={"datasets": "API"})) == 7
     assert len(tools.make_sandbox_tools(client, session={"datasets": {"access": "LOCAL_RO"}})) == 5
+
+
+def test_the_model_is_told_once_that_the_sandbox_is_no_container():
+    wasm = {"id": "ses_1", "key": "thread-1", "status": "ready", "engine": "wasm"}
+    _, client = a_client(execution(), execution(), session=wasm)
+    tool = tools.make_code_sandbox_tool(client)
+    assert "no shell" not in tool.description
+    assert call(tool, code="1").content.startswith("[The sandbox runs Python in WebAssembly")
+    assert call(tool, code="1").content == "hi\n42"
+
+
+def test_tools_for_webassembly_have_no_terminal_and_say_why():
+    names = {tool.name for tool in tools.make_sandbox_tools(session={"engine": "wasm"})}
+    assert "code_sandbox" in names and "terminal" not in names
+    assert "no shell" in tools.make_code_sandbox_tool(session={"engine": "wasm"}).description

@@ -20,6 +20,7 @@ import { toast } from "../../ui/toast.tsx";
 import { useWidth } from "../../ui/use-width.ts";
 import { ARTIFACT_TYPES, type ArtifactType, matchArtifacts } from "./artifact-filter.ts";
 import { ArtifactPanel } from "./artifact-panel.tsx";
+import { useSessionNames } from "./session-name.ts";
 
 const PAGE = 200;
 /** A search looks through as many as this. */
@@ -61,7 +62,11 @@ export function ArtifactBrowser({
   const [body, width] = useWidth<HTMLDivElement>();
   const searchBox = useRef<HTMLInputElement>(null);
 
-  const rows = useMemo(() => matchArtifacts(all, search, type), [all, search, type]);
+  const sessionName = useSessionNames(withSession);
+  const rows = useMemo(
+    () => matchArtifacts(all, search, type, sessionName),
+    [all, search, type, sessionName],
+  );
   const filtered = rows !== all;
   const opened = all.find(({ id }) => id === open) ?? null;
   const picked = all.filter(({ id }) => chosen.has(id));
@@ -155,10 +160,10 @@ export function ArtifactBrowser({
               <Link
                 to="/sessions/$id"
                 params={{ id: session_id }}
-                className="font-mono text-xs text-muted hover:text-accent hover:underline"
+                className="text-muted hover:text-accent hover:underline"
                 title={session_id}
               >
-                …{session_id.slice(-8)}
+                {sessionName(session_id) ?? <code className="text-xs">…{session_id.slice(-8)}</code>}
               </Link>
             ),
           },
@@ -204,7 +209,12 @@ export function ArtifactBrowser({
   if (error && all.length === 0) return <ErrorNote error={error} onRetry={() => void query.refetch()} />;
   const beside = width >= BESIDE;
   const panel = opened && (
-    <ArtifactPanel artifact={opened} onClose={() => setOpen(null)} onDelete={() => setDeleting([opened])} />
+    <ArtifactPanel
+      artifact={opened}
+      session={sessionName(opened.session_id)}
+      onClose={() => setOpen(null)}
+      onDelete={() => setDeleting([opened])}
+    />
   );
   return (
     <>

@@ -20,6 +20,8 @@ describe("artifacts that match", () => {
   });
 
   it("can be found by the beginning of their hash, and only by that", () => {
+    expect(matchArtifacts(all, "nightly", "all")).toHaveLength(0);
+    expect(matchArtifacts(all, "nightly", "all", () => "Nightly run")).toHaveLength(all.length);
     expect(matchArtifacts(all, "ab12", "all")).toHaveLength(3);
     expect(matchArtifacts(all, "b120", "all")).toHaveLength(0);
   });

@@ -36,12 +36,14 @@ export function matchArtifacts<A extends Pick<Artifact, "name" | "mime" | "sessi
   artifacts: readonly A[],
   search: string,
   type: ArtifactType,
+  sessionName: (id: string) => string | undefined = () => undefined,
 ): readonly A[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && type === "all") return artifacts;
   return artifacts.filter((artifact) => {
     if (type !== "all" && typeOf(artifact) !== type) return false;
-    const text = `${artifact.name}\n${artifact.mime}\n${artifact.session_id}`.toLowerCase();
+    const { name, mime, session_id } = artifact;
+    const text = `${name}\n${mime}\n${session_id}\n${sessionName(session_id) ?? ""}`.toLowerCase();
     return words.every((word) => text.includes(word) || artifact.sha256.startsWith(word));
   });
 }

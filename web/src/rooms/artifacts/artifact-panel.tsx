@@ -14,10 +14,13 @@ import { LinkPopover } from "./link-popover.tsx";
 /** One artifact: what it is, a look into it, and what can be done with it. */
 export function ArtifactPanel({
   artifact,
+  session,
   onClose,
   onDelete,
 }: {
   artifact: Artifact;
+  /** Its key, where it is known. */
+  session?: string;
   onClose: () => void;
   onDelete: () => void;
 }) {
@@ -67,9 +70,10 @@ export function ArtifactPanel({
             <Link
               to="/sessions/$id"
               params={{ id: artifact.session_id }}
-              className="min-w-0 truncate font-mono text-accent hover:underline"
+              className="min-w-0 truncate text-accent hover:underline"
+              title={artifact.session_id}
             >
-              {artifact.session_id}
+              {session ?? <code>{artifact.session_id}</code>}
             </Link>
             <span className="whitespace-nowrap text-muted">
               <Time at={artifact.created_at} />
@@ -83,6 +87,11 @@ export function ArtifactPanel({
               </dd>
             </>
           )}
+          <dt>Id</dt>
+          <dd className="flex min-w-0 items-center">
+            <code className="min-w-0 truncate">{id}</code>
+            <CopyButton text={id} label="Copy the id" className="-my-1" />
+          </dd>
           <dt>SHA-256</dt>
           <dd className="flex min-w-0 items-center">
             <code className="min-w-0 truncate">{sha256}</code>

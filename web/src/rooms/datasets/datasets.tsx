@@ -26,7 +26,7 @@ export function DatasetsRoom() {
   );
   return (
     <Page title="Datasets">
-      <div className="-mx-4 min-h-0 flex-1 space-y-8 overflow-y-auto px-4 pb-4 sm:-mx-6 sm:px-6">
+      <div className="-mx-4 -mb-4 min-h-0 flex-1 space-y-8 overflow-y-auto px-4 pb-4 sm:-mx-6 sm:px-6">
         {error && !data ? (
           <ErrorNote error={error} onRetry={() => void refetch()} />
         ) : (

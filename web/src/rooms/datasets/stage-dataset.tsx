@@ -57,6 +57,9 @@ export function StageDataset({
   );
 }
 
+/** Artifacts that are offered by name. */
+const NEWEST = 50;
+
 function StageForm({
   targets,
   again,
@@ -80,6 +83,12 @@ function StageForm({
     queryKey: keys.datasetSources,
     queryFn: () => sandbar.datasetSources.list().all(),
     enabled: mayOperate(me),
+  });
+
+  const artifacts = useQuery({
+    queryKey: [...keys.artifacts, "newest"],
+    queryFn: async () => (await sandbar.artifacts.list().page(undefined, NEWEST)).data,
+    enabled: from === "artifact",
   });
 
   const submit = async (event: FormEvent) => {
@@ -171,13 +180,21 @@ function StageForm({
       {from === "artifact" && (
         <Field label="Artifact" hint="Its id, as the room of artifacts shows it">
           {(ids) => (
-            <Input
-              {...ids}
-              mono
-              placeholder="art_…"
-              value={artifact}
-              onChange={(event) => setArtifact(event.target.value)}
-            />
+            <>
+              <Input
+                {...ids}
+                mono
+                list="newest-artifacts"
+                placeholder="art_…"
+                value={artifact}
+                onChange={(event) => setArtifact(event.target.value)}
+              />
+              <datalist id="newest-artifacts">
+                {artifacts.data?.map(({ id: known, name }) => (
+                  <option key={known} value={known} label={name} />
+                ))}
+              </datalist>
+            </>
           )}
         </Field>
       )}

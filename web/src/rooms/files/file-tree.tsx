@@ -52,10 +52,21 @@ export function FileTree({
     // When another row is chosen, or it has come; not whenever others come and go.
   }, [chosen, index >= 0]);
 
+  // The address follows a moment later: a key that comes before it means the row that was gone to, not the one before.
+  const aimed = useRef<string | null>(null);
+  useEffect(() => {
+    if (chosen === aimed.current) aimed.current = null;
+  }, [chosen]);
+  const current = () => {
+    const at = rows.findIndex((row) => row.kind === "entry" && row.path === aimed.current);
+    return at >= 0 ? at : index;
+  };
+
   const go = (from: number, step: number) => {
     for (let at = from; rows[at]; at += step) {
       const row = rows[at]!;
       if (row.kind !== "entry") continue;
+      aimed.current = row.path;
       onChoose(row.entry);
       virtual.scrollToIndex(at);
       return;
@@ -66,7 +77,7 @@ export function FileTree({
     const { text, at } = typed.current;
     const wanted = (now - at < 800 ? text : "") + char.toLowerCase();
     typed.current = { text: wanted, at: now };
-    const start = wanted.length === 1 ? index + 1 : Math.max(0, index);
+    const start = wanted.length === 1 ? current() + 1 : Math.max(0, current());
     for (let step = 0; step < rows.length; step++) {
       const row = rows[(start + step) % rows.length]!;
       if (row.kind === "entry" && row.entry.name.toLowerCase().startsWith(wanted))
@@ -75,19 +86,20 @@ export function FileTree({
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const row = rows[index];
+    const at = current();
+    const row = rows[at];
     const entry = row?.kind === "entry" ? row.entry : null;
     const folder = entry?.type === "directory" && !entry.path_b64;
     const keys: Record<string, () => void> = {
-      ArrowDown: () => go(index + 1, 1),
-      ArrowUp: () => go(index - 1, -1),
+      ArrowDown: () => go(at + 1, 1),
+      ArrowUp: () => go(at - 1, -1),
       Home: () => go(0, 1),
       End: () => go(rows.length - 1, -1),
-      PageDown: () => go(Math.min(rows.length - 1, index + 15), 1),
-      PageUp: () => go(Math.max(0, index - 15), -1),
+      PageDown: () => go(Math.min(rows.length - 1, at + 15), 1),
+      PageUp: () => go(Math.max(0, at - 15), -1),
       ArrowRight: () => {
         if (!folder || row?.kind !== "entry") return;
-        if (row.open) go(index + 1, 1);
+        if (row.open) go(at + 1, 1);
         else onToggle(entry.path, true);
       },
       ArrowLeft: () => {
@@ -155,6 +167,7 @@ export function FileTree({
               aria-expanded={folder ? row.open : undefined}
               aria-selected={at === index}
               onClick={() => {
+                aimed.current = row.path;
                 onChoose(entry);
                 if (folder && !entry.path_b64) onToggle(entry.path, !row.open);
                 scroller.current?.focus({ preventScroll: true });

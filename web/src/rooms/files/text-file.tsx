@@ -1,4 +1,4 @@
-import type { FileEntry, Session } from "@sandbar/sdk";
+import { type FileEntry, SandbarError, type Session } from "@sandbar/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { keys } from "../../api/keys.ts";
@@ -87,23 +87,18 @@ export function TextFile({
     setSaving(true);
     setFailure(null);
     try {
-      if (!force) {
-        const now = await session.files.stat(pathOf(entry)).catch(() => null);
-        if (now && now.etag !== kept.etag) {
-          setConflict(true);
-          return;
-        }
-      }
       const mode = (entry.mode & 0o777).toString(8).padStart(3, "0");
-      await session.files.write(entry.path, kept.text, { mode });
-      const { etag } = await session.files.stat(entry.path);
+      const ifMatch = force ? undefined : kept.etag;
+      const written = await session.files.write(entry.path, kept.text, { mode, ifMatch });
+      const etag = written.etag ?? (await session.files.stat(entry.path)).etag;
       setConflict(false);
       setBase({ text: kept.text, etag });
       const newest = drafts.get().get(key);
       setDraft(key, newest && newest.text !== kept.text ? { text: newest.text, etag } : null);
       toast("Saved", plainName(entry.name));
     } catch (error) {
-      setFailure(error);
+      if (error instanceof SandbarError && error.code === "ETAG_MISMATCH") setConflict(true);
+      else setFailure(error);
     } finally {
       setSaving(false);
     }

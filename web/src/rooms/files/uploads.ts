@@ -44,7 +44,7 @@ export function startUpload(session: Session, folder: string, items: readonly Up
     let sentBytes = 0;
     for (const count of sent.values()) sentBytes += count;
     // The last bytes count when the file is there, not when they have left.
-    change({ sentBytes: Math.min(sentBytes, bytes), doneFiles: items.length - waiting.size });
+    change({ sentBytes: Math.min(sentBytes, bytes), doneFiles: filesIn(items) - filesIn([...waiting]) });
   };
 
   const send = async (item: UploadItem, signal: AbortSignal) => {
@@ -92,7 +92,7 @@ export function startUpload(session: Session, folder: string, items: readonly Up
     session: session.id,
     folder,
     label: names.length === 1 ? names[0]! : `${names.length} items`,
-    files: items.length,
+    files: filesIn(items),
     bytes,
     doneFiles: 0,
     sentBytes: 0,
@@ -110,6 +110,9 @@ export function startUpload(session: Session, folder: string, items: readonly Up
   uploads.set([...uploads.get(), upload]);
   void run();
 }
+
+/** Empty folders are made, and not counted. */
+const filesIn = (items: readonly UploadItem[]) => items.filter(({ file }) => file !== null).length;
 
 const CANCELLED = new DOMException("cancelled", "AbortError");
 

@@ -3,6 +3,7 @@ import { useQueries, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { isHopeless } from "../../api/hopeless.ts";
 import { keys } from "../../api/keys.ts";
+import { useVisible } from "../../ui/use-visible.ts";
 import { parentOf, resolved } from "./paths.ts";
 import { Refresher } from "./refresher.ts";
 import { type Listing, sorted, type TreeRow, treeRows } from "./tree.ts";
@@ -95,14 +96,4 @@ function useWatch(session: Session, changed: (folder: string) => void, all: () =
     return () => controller.abort();
   }, [session.id, visible]);
   return live;
-}
-
-function useVisible(): boolean {
-  const [visible, setVisible] = useState(!document.hidden);
-  useEffect(() => {
-    const look = () => setVisible(!document.hidden);
-    document.addEventListener("visibilitychange", look);
-    return () => document.removeEventListener("visibilitychange", look);
-  }, []);
-  return visible;
 }

@@ -10,7 +10,7 @@ import { Menu } from "../../ui/menu.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 /** What an operator can do to a host. */
-export function HostActions({ host, onDrain }: { host: Host; onDrain: () => void }) {
+export function HostActions({ host }: { host: Host }) {
   const client = useQueryClient();
   const [asking, setAsking] = useState<"drain" | "remove" | null>(null);
   const refresh = () => client.invalidateQueries({ queryKey: keys.hosts });
@@ -44,9 +44,7 @@ export function HostActions({ host, onDrain }: { host: Host; onDrain: () => void
         action="Drain host"
         onConfirm={async () => {
           await sandbar.hosts.drain(host.id);
-          // First the list that says that it is cordoned: without that, a drain is over.
           await refresh();
-          onDrain();
         }}
       >
         <p>

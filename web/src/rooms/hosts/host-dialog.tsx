@@ -2,29 +2,23 @@ import type { Host } from "@sandbar/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { sandbar } from "../../api/client.ts";
-import { keys } from "../../api/keys.ts";
 import { useMe } from "../../api/me.ts";
+import { isLive } from "../../api/session-live.ts";
+import { sessionsQuery } from "../../api/sessions-query.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { formatBytes } from "../../ui/bytes.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { languageName } from "../../ui/language-name.ts";
 import { StateDot } from "../../ui/state-dot.tsx";
 import { Time } from "../../ui/time.tsx";
-import type { Drain } from "./use-drains.ts";
+import { hostLoadQuery } from "./host-load.ts";
+import { LastSeen } from "./last-seen.tsx";
 
 const MB = 1024 * 1024;
 
 /** Everything that is known of a host. */
-export function HostDialog({
-  host,
-  drain,
-  onClose,
-}: {
-  host: Host | null;
-  drain: Drain | null;
-  onClose: () => void;
-}) {
+export function HostDialog({ host, onClose }: { host: Host | null; onClose: () => void }) {
   return (
     <Dialog open={host !== null} onOpenChange={(next) => !next && onClose()} title={host?.name ?? "Host"}>
       {host && (
@@ -36,9 +30,19 @@ export function HostDialog({
             </Row>
             <Row name="Status">
               <StateDot state={host.status} />
-              {host.cordoned && <Badge tone="warn">cordoned</Badge>}
-              {drain && <span className="text-warn">{drain.left} sessions left to drain</span>}
+              {host.cordoned && <Badge tone="warn">{host.drain?.state ?? "cordoned"}</Badge>}
+              {host.drain && (
+                <span className="text-muted tabular-nums">
+                  {host.drain.left} of {host.drain.sessions} sessions left, since{" "}
+                  <Time at={host.drain.began_at} />
+                </span>
+              )}
             </Row>
+            {host.capacity?.refuses && (
+              <Row name="Takes no sessions">
+                <span className="text-warn">{host.capacity.refuses}</span>
+              </Row>
+            )}
             <Row name="Sessions">
               {host.sessions} of {host.capacity?.max_sessions ?? "–"}
             </Row>
@@ -48,12 +52,17 @@ export function HostDialog({
             </Row>
             <Row name="CPUs">{host.capacity?.cpus ?? "–"}</Row>
             {host.status === "online" && <Load host={host} />}
-            <Row name="Runtimes">{host.capacity?.runtimes.join(", ") || "–"}</Row>
+            {host.capacity?.engines?.map(({ engine, runtimes, capabilities }) => (
+              <Row key={engine} name={engine === "wasm" ? "WebAssembly" : "Containers"}>
+                <span>{runtimes.map(languageName).join(", ") || "no runtime"}</span>
+                <span className="text-faint">{capabilities.join(", ").replaceAll("_", " ")}</span>
+              </Row>
+            )) ?? <Row name="Runtimes">{host.capacity?.runtimes.map(languageName).join(", ") || "–"}</Row>}
             <Row name="Version">
               <code className="text-xs">{host.version ?? "–"}</code>
             </Row>
             <Row name="Last seen">
-              <Time at={host.last_seen_at} />
+              <LastSeen host={host} />
             </Row>
             <Row name="Joined">
               <Time at={host.joined_at} />
@@ -69,11 +78,7 @@ export function HostDialog({
 
 /** What only the host itself knows. */
 function Load({ host }: { host: Host }) {
-  const { data, error } = useQuery({
-    queryKey: [...keys.host(host.id), "load"],
-    queryFn: () => sandbar.hosts.load(host.id),
-    refetchInterval: 5_000,
-  });
+  const { data, error } = useQuery(hostLoadQuery(host, 5_000));
   const waiting = error ? "it does not say" : "…";
   return (
     <>
@@ -110,12 +115,8 @@ function Row({ name, children }: { name: string; children: ReactNode }) {
 function SessionsOn({ host }: { host: Host }) {
   const me = useMe();
   const runsCode = me.scopes.includes("agent");
-  const { data } = useQuery({
-    queryKey: [...keys.host(host.id), "sessions"],
-    queryFn: () => sandbar.sessions({ status: "ready" }).all(),
-    enabled: runsCode,
-  });
-  const own = (data ?? []).filter(({ host_id }) => host_id === host.id);
+  const { data } = useQuery({ ...sessionsQuery, enabled: runsCode });
+  const own = (data ?? []).filter((session) => session.host_id === host.id && isLive(session));
   const others = host.sessions - own.length;
   return (
     <section className="mt-5">
@@ -136,7 +137,7 @@ function SessionsOn({ host }: { host: Host }) {
         {others > 0 && (
           <li className="px-3 py-1.5 text-muted">
             {own.length > 0 ? `${others} more` : `${others}`} that{" "}
-            {runsCode ? "your tenant does not have, or that are busy" : "your key cannot see"}
+            {runsCode ? "are another tenant's" : "your key cannot see"}
           </li>
         )}
       </ul>

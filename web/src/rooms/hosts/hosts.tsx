@@ -18,12 +18,12 @@ import { Meter } from "../../ui/meter.tsx";
 import { Page } from "../../ui/page.tsx";
 import { StateDot } from "../../ui/state-dot.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
 import { useWidth } from "../../ui/use-width.ts";
 import { AddHost } from "./add-host.tsx";
 import { HostActions } from "./host-actions.tsx";
 import { HostDialog } from "./host-dialog.tsx";
-import { useDrains } from "./use-drains.ts";
+import { hostLoadQuery } from "./host-load.ts";
+import { LastSeen } from "./last-seen.tsx";
 
 const MB = 1024 * 1024;
 
@@ -44,7 +44,6 @@ function HostList() {
   const [open, setOpen] = useState<string | null>(null);
   const [body, width] = useWidth<HTMLDivElement>();
   const hosts = data ?? [];
-  const drains = useDrains(hosts);
   const opened = hosts.find(({ id }) => id === open) ?? null;
   useCommands([
     { id: "host-add", title: "Add a host", group: "Hosts", shortcut: "c", run: () => setAdding(true) },
@@ -60,7 +59,12 @@ function HostList() {
           <span className="min-w-0 truncate font-medium" title={host.id}>
             {host.name}
           </span>
-          {host.cordoned && <Badge tone="warn">cordoned</Badge>}
+          {host.cordoned && <Badge tone="warn">{host.drain?.state ?? "cordoned"}</Badge>}
+          {host.capacity?.refuses && (
+            <span title={host.capacity.refuses}>
+              <Badge tone="warn">takes no sessions</Badge>
+            </span>
+          )}
         </span>
       ),
     },
@@ -79,7 +83,7 @@ function HostList() {
           used={host.sessions}
           of={host.capacity?.max_sessions ?? null}
           text={String}
-          drain={drains.of(host)}
+          drain={host.drain}
           label={`Sessions on ${host.name}`}
         />
       ),
@@ -107,6 +111,22 @@ function HostList() {
       cell: (host) => host.capacity?.cpus ?? "–",
     },
     {
+      id: "load",
+      header: "Load",
+      width: "3.5rem",
+      align: "right",
+      from: "lg",
+      cell: (host) => <LoadNow host={host} />,
+    },
+    {
+      id: "pool",
+      header: "Warm",
+      width: "3.5rem",
+      align: "right",
+      from: "lg",
+      cell: (host) => <WarmNow host={host} />,
+    },
+    {
       id: "version",
       header: "Version",
       width: "4.5rem",
@@ -118,13 +138,13 @@ function HostList() {
       header: "Last seen",
       width: "5.5rem",
       from: "sm",
-      cell: (host) => <Time at={host.last_seen_at} />,
+      cell: (host) => <LastSeen host={host} />,
     },
     {
       id: "actions",
       header: <span className="sr-only">Actions</span>,
       width: "1.75rem",
-      cell: (host) => <HostActions host={host} onDrain={() => drains.began(host)} />,
+      cell: (host) => <HostActions host={host} />,
     },
   ];
 
@@ -170,14 +190,16 @@ function HostList() {
         )}
       </div>
       <AddHost open={adding} onOpenChange={setAdding} hosts={data} />
-      <HostDialog host={opened} onClose={() => setOpen(null)} drain={opened && drains.of(opened)} />
+      <HostDialog host={opened} onClose={() => setOpen(null)} />
     </Page>
   );
 }
 
 function Summary({ hosts }: { hosts: readonly Host[] }) {
   const { online, sessions, room } = useMemo(() => {
-    const usable = hosts.filter(({ status, cordoned }) => status === "online" && !cordoned);
+    const usable = hosts.filter(
+      ({ status, cordoned, capacity }) => status === "online" && !cordoned && !capacity?.refuses,
+    );
     return {
       online: hosts.filter(({ status }) => status === "online").length,
       sessions: hosts.reduce((sum, host) => sum + host.sessions, 0),
@@ -195,6 +217,31 @@ function Summary({ hosts }: { hosts: readonly Host[] }) {
   );
 }
 
+const LIST_LOAD_MS = 10_000;
+
+/** Of the last minute: more than the machine's CPUs means that something waits. */
+function LoadNow({ host }: { host: Host }) {
+  const { data } = useQuery(hostLoadQuery(host, LIST_LOAD_MS));
+  const load = data?.load_average[0];
+  if (load === undefined) return <span className="text-faint">–</span>;
+  const crowded = load > 2 * (host.capacity?.cpus ?? Number.POSITIVE_INFINITY);
+  return <span className={crowded ? "text-warn" : undefined}>{load.toFixed(1)}</span>;
+}
+
+/** Boxes that wait for a session. */
+function WarmNow({ host }: { host: Host }) {
+  const { data } = useQuery(hostLoadQuery(host, LIST_LOAD_MS));
+  if (!data || data.pool.length === 0) return <span className="text-faint">–</span>;
+  const sum = (field: "ready" | "wanted") => data.pool.reduce((all, each) => all + each[field], 0);
+  return (
+    <span
+      title={data.pool.map(({ runtime, ready, wanted }) => `${runtime} ${ready} of ${wanted}`).join(", ")}
+    >
+      {sum("ready")}/{sum("wanted")}
+    </span>
+  );
+}
+
 /** How much of something is taken; while a host is drained, how far that is. */
 function Share({
   used,
@@ -207,15 +254,15 @@ function Share({
   of: number | null;
   text: (n: number) => string;
   label: string;
-  drain?: { from: number; left: number } | null;
+  drain?: Host["drain"];
 }) {
-  if (drain)
+  if (drain?.state === "draining")
     return (
       <span className="block space-y-1">
-        <span className="block text-xs text-warn tabular-nums">
-          {drain.left === 0 ? "drained" : `draining, ${drain.left} left`}
+        <span className="block truncate text-xs text-warn tabular-nums">
+          {drain.left} of {drain.sessions} left
         </span>
-        <Meter value={drain.from - drain.left} max={drain.from || 1} label={`Drained: ${label}`} calm />
+        <Meter value={drain.sessions - drain.left} max={drain.sessions} label={`Drained: ${label}`} calm />
       </span>
     );
   return (

@@ -129,7 +129,7 @@ function KeyList() {
           placeholder="Search by name or tenant"
           value={search}
           onChange={(event) => setSearch(event.target.value)}
-          className="w-64 max-w-full"
+          className="w-full sm:w-64"
         />
       }
       actions={

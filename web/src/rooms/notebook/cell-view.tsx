@@ -185,9 +185,13 @@ function Status({ entry }: { entry: Entry }) {
       label={
         entry.status === "ok"
           ? (took ?? "ok")
-          : took && entry.status !== "queued"
-            ? `${entry.status} · ${took}`
-            : entry.status
+          : [
+              entry.status,
+              entry.exitCode ? `exit code ${entry.exitCode}` : null,
+              entry.status === "queued" ? null : took,
+            ]
+              .filter((part) => part !== null)
+              .join(" · ")
       }
       className="tabular-nums"
     />

@@ -1,6 +1,6 @@
 import type { ExecutionEvent, ExecutionNews, ExecutionRecord } from "@sandbar/sdk";
 import { describe, expect, it } from "vitest";
-import { entryOfNews, entryOfRecord, withEvent } from "./entry.ts";
+import { entryOfNews, entryOfRecord, isOutOfOrder, withEvent } from "./entry.ts";
 
 const record = (more: Partial<ExecutionRecord> = {}) =>
   ({
@@ -103,4 +103,15 @@ describe("what is known of an execution", () => {
     const done = entryOfRecord(record({ code: "1" }));
     expect(entryOfNews(news, done)).toBe(done);
   });
+});
+
+it("a record has lost the order of its outputs when they are of more than one kind, and all there", () => {
+  const plot = { "text/plain": "<Figure>" };
+  const lost = (more: Partial<ExecutionRecord>) => isOutOfOrder(entryOfRecord(record(more)));
+  expect(lost({ stdout: "a", results: [plot] })).toBe(true);
+  expect(lost({ stdout: "a", stderr: "b" })).toBe(true);
+  expect(lost({ stdout: "a" })).toBe(false);
+  expect(lost({ results: [plot, plot] })).toBe(false);
+  expect(lost({ stdout: "a", stderr: "b", status: "running" })).toBe(false);
+  expect(lost({ stdout: "a", stderr: "b", truncated: { stdout: 9 } })).toBe(false);
 });

@@ -30,6 +30,8 @@ export interface Entry {
   queuedAt: string;
   startedAt: string | null;
   durationMs: number | null;
+  /** Of the process, where the language has such a thing. */
+  exitCode: number | null;
   /** The number of the last event that the outputs have. */
   lastEvent: number;
 }
@@ -53,8 +55,15 @@ export function entryOfRecord(record: ExecutionRecord, before?: Entry): Entry {
     queuedAt: record.queued_at,
     startedAt: record.started_at,
     durationMs: record.duration_ms,
+    exitCode: record.exit_code ?? null,
     lastEvent: before?.lastEvent ?? 0,
   };
+}
+
+/** Whether a record, which has its outputs by their kind, has lost the order in which they came. */
+export function isOutOfOrder({ outputs, status, lastEvent, truncated }: Entry): boolean {
+  if (lastEvent > 0 || isOpen({ status }) || Object.keys(truncated).length > 0) return false;
+  return new Set(outputs.map(({ kind }) => kind).filter((kind) => kind !== "error")).size > 1;
 }
 
 function outputsOf({ stdout, stderr, results, error }: ExecutionRecord): Output[] {
@@ -89,6 +98,7 @@ export function entryOfNews(news: ExecutionNews, before?: Entry): Entry {
       truncated: {},
       state: null,
       startedAt: null,
+      exitCode: null,
       lastEvent: 0,
     }),
     context: news.context,

@@ -2,6 +2,7 @@ import ReactMarkdown from "react-markdown";
 import rehypeKatex from "rehype-katex";
 import remarkGfm from "remark-gfm";
 import remarkMath from "remark-math";
+import { CodeBlock } from "./code-block.tsx";
 import "katex/dist/katex.min.css";
 
 /** Words with mathematics. HTML in it is shown as text; pictures of other places are not asked for. */
@@ -19,6 +20,7 @@ export default function Markdown({ text }: { text: string }) {
               {children}
             </a>
           ),
+          pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
           img: ({ alt, src }) =>
             typeof src === "string" && src.startsWith("data:image/") ? (
               <img alt={alt ?? ""} src={src} />

@@ -5,14 +5,9 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Input } from "../../ui/input.tsx";
+import { languageName } from "../../ui/language-name.ts";
 import { Segments } from "../../ui/segments.tsx";
-
-const LANGUAGES: { value: Language; label: string }[] = [
-  { value: "python", label: "Python" },
-  { value: "node", label: "Node" },
-  { value: "r", label: "R" },
-  { value: "bash", label: "bash" },
-];
+import { languagesOf } from "./context-choices.ts";
 
 /** Another kernel of the session, with variables of its own. */
 export function NewContextDialog({
@@ -63,7 +58,12 @@ export function NewContextDialog({
       }
     >
       <form id="new-context" onSubmit={(event) => void submit(event)} className="space-y-3">
-        <Segments label="Language" value={language} options={LANGUAGES} onChange={setLanguage} />
+        <Segments
+          label="Language"
+          value={language}
+          options={languagesOf(session.info).map((value) => ({ value, label: languageName(value) }))}
+          onChange={setLanguage}
+        />
         <Field label="Name">
           {(ids) => (
             <Input

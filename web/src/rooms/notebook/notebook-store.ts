@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { ExecutionEvent, ExecutionNews, ExecutionRecord, RunOptions, Session } from "@sandbar/sdk";
+import type { ExecutionNews, ExecutionRecord, RunOptions, Session } from "@sandbar/sdk";
 import { SandbarError } from "@sandbar/sdk";
-import { type Entry, entryOfNews, entryOfRecord, isOpen, withEvent } from "./entry.ts";
+import { type Entry, entryOfNews, entryOfRecord, isOpen, isOutOfOrder, withEvent } from "./entry.ts";
 import { afterRun, arrange, type Cell, type Layout } from "./layout.ts";
 import { loadLayout, saveLayout } from "./layout-storage.ts";
 
@@ -45,6 +45,9 @@ export class NotebookStore {
   #snapshot: Snapshot | null = null;
   #frame = 0;
   #closed = false;
+  #ordering = false;
+  readonly #asked = new Set<string>();
+  #watched = true;
   /** Called when an execution has ended: variables may have changed. */
   onEnded: (entry: Entry) => void = () => {};
   /** Whether the newest are in sight. */
@@ -101,6 +104,18 @@ export class NotebookStore {
     this.#closed = true;
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
+    this.#stopFollowing();
+  }
+
+  /** While nobody looks nothing is streamed: the connection is for tabs that are looked at. */
+  set watched(watched: boolean) {
+    if (this.#watched === watched) return;
+    this.#watched = watched;
+    if (watched) this.#followOpen();
+    else this.#stopFollowing();
+  }
+
+  #stopFollowing(): void {
     for (const controller of this.#following.values()) controller.abort();
     this.#following.clear();
   }
@@ -126,6 +141,7 @@ export class NotebookStore {
       this.#loaded = true;
       this.#error = null;
       this.#followOpen();
+      void this.#putInOrder();
     } catch (error) {
       this.#error = error;
     }
@@ -154,6 +170,22 @@ export class NotebookStore {
     this.#cursor = page.next_cursor;
     for (const record of page.data) if (!this.#entries.has(record.id)) this.#take(entryOfRecord(record));
     this.#changed();
+    void this.#putInOrder();
+  }
+
+  /** What came mixed is read again from its events, one cell after the other, the newest first. */
+  async #putInOrder(): Promise<void> {
+    if (this.#ordering) return;
+    this.#ordering = true;
+    for (;;) {
+      const entries = [...this.#entries.values()].sort(inOrder).reverse();
+      const next = entries.find((entry) => isOutOfOrder(entry) && !this.#asked.has(entry.id));
+      if (!next || this.#closed) break;
+      // Events are not kept for ever: then it stays as its record is.
+      this.#asked.add(next.id);
+      await this.loadWhole(next.id).catch(() => {});
+    }
+    this.#ordering = false;
   }
 
   take(news: ExecutionNews): void {
@@ -196,6 +228,8 @@ export class NotebookStore {
     const entry = this.#entries.get(id)!;
     let whole: Entry = { ...entry, outputs: [], artifacts: [], lastEvent: 0 };
     for await (const event of this.#session.follow(id)) whole = withEvent(whole, event);
+    // Of an old one there may be less in the events than in the record.
+    if (!this.#entries.has(id) || sizeOf(whole) < sizeOf(entry)) return;
     this.#entries.set(id, { ...whole, code: entry.code, partial: entry.partial });
     this.#changed();
   }
@@ -218,6 +252,7 @@ export class NotebookStore {
 
   /** The first of each context, since it is the one that runs; as many as there are connections for. */
   #followOpen(): void {
+    if (this.#closed || !this.#watched) return;
     const contexts = new Set<string>();
     for (const entry of [...this.#entries.values()].filter(isOpen).sort(inOrder)) {
       if (contexts.has(entry.context)) continue;
@@ -235,7 +270,10 @@ export class NotebookStore {
     let fresh = lastEvent === 0;
     try {
       const from = fresh ? {} : { lastEventId: String(lastEvent) };
-      for await (const event of this.#read(id, from, controller.signal)) {
+      const stream = this.#session.follow(id, from);
+      // Not the stream's own signal: that one would interrupt the code.
+      controller.signal.addEventListener("abort", () => stream.leave(), { once: true });
+      for await (const event of stream) {
         const entry = this.#entries.get(id)!;
         // What a record had so far comes again, in its order.
         this.#take(withEvent(fresh ? { ...entry, outputs: [], artifacts: [] } : entry, event));
@@ -243,29 +281,12 @@ export class NotebookStore {
         this.#changed();
       }
     } catch (error) {
-      if (this.#closed) return;
+      if (controller.signal.aborted) return;
       if (!(error instanceof SandbarError) || error.status === 404) await this.#readRecord(id);
-      else setTimeout(() => !this.#closed && this.#followOpen(), LOOK_AGAIN_MS);
+      else setTimeout(() => this.#followOpen(), LOOK_AGAIN_MS);
     } finally {
       if (this.#following.get(id) === controller) this.#following.delete(id);
-      if (!this.#closed) this.#followOpen();
-    }
-  }
-
-  /** Leaving only stops reading: an aborted `follow` would interrupt the code. */
-  async *#read(id: string, from: { lastEventId?: string }, signal: AbortSignal) {
-    const stream = this.#session.follow(id, from)[Symbol.asyncIterator]() as AsyncGenerator<ExecutionEvent>;
-    const left = new Promise<null>((resolve) =>
-      signal.addEventListener("abort", () => resolve(null), { once: true }),
-    );
-    for (;;) {
-      const step = await Promise.race([stream.next(), left]);
-      if (step === null) {
-        void stream.return(undefined);
-        return;
-      }
-      if (step.done) return;
-      yield step.value;
+      this.#followOpen();
     }
   }
 
@@ -280,6 +301,7 @@ export class NotebookStore {
   async #readRecord(id: string): Promise<void> {
     try {
       this.#take(entryOfRecord(await this.#session.execution(id), unstreamed(this.#entries.get(id))));
+      void this.#putInOrder();
     } catch {
       setTimeout(() => !this.#closed && void this.refresh(), LOOK_AGAIN_MS);
     }
@@ -289,6 +311,10 @@ export class NotebookStore {
 
 function inOrder(a: Entry, b: Entry): number {
   return a.queuedAt < b.queuedAt ? -1 : a.queuedAt > b.queuedAt ? 1 : a.id < b.id ? -1 : 1;
+}
+
+function sizeOf({ outputs }: Entry): number {
+  return outputs.reduce((sum, output) => sum + ("text" in output ? output.text.length : 1), 0);
 }
 
 /** A stream that broke off may have brought only a part: then the record's own output is more. */

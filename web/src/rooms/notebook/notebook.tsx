@@ -268,6 +268,7 @@ export function Notebook() {
           <Variables
             session={session}
             context={context}
+            language={chosenContext?.language ?? session.info.runtime}
             busy={!loaded || running !== undefined}
             exists={chosenContext?.exists ?? false}
           />

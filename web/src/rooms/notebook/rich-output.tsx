@@ -54,7 +54,7 @@ function Form({ type, value }: { type: string; value: unknown }) {
     return (
       <img
         alt="What the code has drawn"
-        src={`data:${type};base64,${String(value).replace(/\s/g, "")}`}
+        src={pictureUrl(type, String(value))}
         {...size}
         className="h-auto max-w-full rounded-sm bg-white"
       />
@@ -75,6 +75,11 @@ function Form({ type, value }: { type: string; value: unknown }) {
       </div>
     );
   return <AnsiText text={String(value)} />;
+}
+
+/** Pictures of a chat are links to its thread; others come along. */
+function pictureUrl(type: string, value: string): string {
+  return value.startsWith("/langgraph/threads/") ? value : `data:${type};base64,${value.replace(/\s/g, "")}`;
 }
 
 /** SymPy writes $\displaystyle …$, others an environment alone. */

@@ -76,7 +76,7 @@ export function Toolbar({
           <IconButton label="New context" icon={<Plus />} onClick={() => actions.ask("context")} />
           <span className="mx-1 h-4 w-px shrink-0 bg-line" aria-hidden />
           <Button tone="quiet" size="sm" icon={<Play />} busy={runningAll} onClick={actions.runAll}>
-            Run all
+            <span className="max-sm:sr-only">Run all</span>
           </Button>
           <Button
             tone="quiet"
@@ -85,7 +85,7 @@ export function Toolbar({
             disabled={open === 0}
             onClick={actions.interrupt}
           >
-            Interrupt
+            <span className="max-sm:sr-only">Interrupt</span>
           </Button>
           <Button
             tone="quiet"
@@ -94,7 +94,7 @@ export function Toolbar({
             disabled={!contextExists}
             onClick={() => actions.ask("restart")}
           >
-            Restart
+            <span className="max-sm:sr-only">Restart</span>
           </Button>
         </>
       )}
@@ -105,7 +105,7 @@ export function Toolbar({
       <Menu
         trigger={
           <Button tone="quiet" size="sm" icon={<NotebookPen />}>
-            File
+            <span className="max-sm:sr-only">File</span>
           </Button>
         }
         items={[

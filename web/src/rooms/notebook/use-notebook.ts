@@ -6,6 +6,7 @@ import { queryClient } from "../../api/client.ts";
 import { keys } from "../../api/keys.ts";
 import { onTenantEvent, useLiveInterval } from "../../api/live.ts";
 import { toast, toastError } from "../../ui/toast.tsx";
+import { useVisible } from "../../ui/use-visible.ts";
 import { isAlive } from "../session/use-session.ts";
 import type { CellActions } from "./cell-view.tsx";
 import { contextChoices } from "./context-choices.ts";
@@ -31,8 +32,8 @@ export function useNotebook(session: Session) {
     enabled: alive,
   });
   const choices = useMemo(
-    () => contextChoices(contexts.data ?? [], session.info.runtime),
-    [contexts.data, session.info.runtime],
+    () => contextChoices(contexts.data ?? [], session.info),
+    [contexts.data, session.info],
   );
   const [context, setContext] = useState<string>(session.info.runtime);
   const [focus, setFocus] = useState<string | null>(null);
@@ -67,6 +68,11 @@ export function useNotebook(session: Session) {
       store.close();
     };
   }, [store, id, atEnd]);
+
+  const visible = useVisible();
+  useEffect(() => {
+    store.watched = visible;
+  }, [store, visible]);
 
   // Without events: look from time to time.
   useEffect(() => {

@@ -1,4 +1,4 @@
-import type { Session } from "@sandbar/sdk";
+import type { Language, Session } from "@sandbar/sdk";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Search } from "lucide-react";
 import { useState } from "react";
@@ -16,11 +16,13 @@ const isCode = (type: string) =>
 export function Variables({
   session,
   context,
+  language,
   busy,
   exists,
 }: {
   session: Session;
   context: string;
+  language: Language;
   busy: boolean;
   exists: boolean;
 }) {
@@ -28,19 +30,29 @@ export function Variables({
   const state = useQuery({
     queryKey: keys.state(session.id, context),
     queryFn: () => session.state({ context }),
-    enabled: !busy && exists,
+    enabled: !busy && exists && language !== "bash",
     placeholderData: keepPreviousData,
     retry: false,
   });
+  if (language === "bash")
+    return (
+      <p className="px-3 py-2 text-xs text-faint">
+        A shell does not list its variables. A cell with <code>declare -p</code> prints them.
+      </p>
+    );
   if (!exists) return <p className="px-3 py-2 text-xs text-faint">Nothing has run in this context yet.</p>;
   if (state.isError)
     return <ErrorNote error={state.error} onRetry={() => void state.refetch()} className="m-2" />;
+  // As high as what comes, so that nothing jumps.
   if (!state.data)
     return (
-      <div className="space-y-3 p-3">
-        <Skeleton className="h-3 w-3/4" />
-        <Skeleton className="h-3 w-1/2" />
-        <Skeleton className="h-3 w-2/3" />
+      <div className="px-2 pt-2">
+        <Skeleton className="h-8" />
+        <div className="space-y-3 px-1 pt-3">
+          <Skeleton className="h-3 w-3/4" />
+          <Skeleton className="h-3 w-1/2" />
+          <Skeleton className="h-3 w-2/3" />
+        </div>
       </div>
     );
   const { variables, total, imports, cwd } = state.data;
@@ -49,17 +61,15 @@ export function Variables({
     .filter(({ name, type }) => `${name} ${type}`.toLowerCase().includes(text.toLowerCase()));
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      {total > 8 && (
-        <div className="px-2 pt-2">
-          <Input
-            icon={<Search />}
-            aria-label="Search variables"
-            placeholder="Search"
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-        </div>
-      )}
+      <div className="px-2 pt-2">
+        <Input
+          icon={<Search />}
+          aria-label="Search variables"
+          placeholder="Search"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </div>
       {/* What scrolls must be reachable by keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
       <div tabIndex={0} className="min-h-0 flex-1 overflow-y-auto py-1.5 -outline-offset-2">

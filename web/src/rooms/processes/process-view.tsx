@@ -1,7 +1,7 @@
-import { Process, type ProcessRecord, type Session } from "@sandbar/sdk";
+import { type ListeningPort, Process, type ProcessRecord, type Session } from "@sandbar/sdk";
 import { Link } from "@tanstack/react-router";
 import { ArrowLeft, ChevronDown, Globe, SquareTerminal, Trash2 } from "lucide-react";
-import { type FormEvent, lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
+import { type FormEvent, lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { sandbar } from "../../api/client.ts";
 import { commandWords } from "../../api/shell-command.ts";
 import { Button } from "../../ui/button.tsx";
@@ -29,6 +29,7 @@ const SIGNALS: [name: string, label: string][] = [
 export function ProcessView({
   session,
   info,
+  ports,
   onChanged,
   onRemoved,
   onPort,
@@ -36,6 +37,8 @@ export function ProcessView({
 }: {
   session: Session;
   info: ProcessRecord;
+  /** On which it listens. */
+  ports: readonly ListeningPort[];
   onChanged: () => void;
   onRemoved: () => void;
   onPort: (port: number) => void;
@@ -46,8 +49,6 @@ export function ProcessView({
     [session.id, info.id],
   );
   const [removing, setRemoving] = useState(false);
-  const [ports, setPorts] = useState<readonly number[]>([]);
-  useEffect(() => setPorts([]), [info.id]);
   const running = info.status === "running";
   const act = (doing: string, what: Promise<unknown>) =>
     what.then(onChanged, (error: unknown) => toastError(error, doing));
@@ -57,9 +58,14 @@ export function ProcessView({
   };
   return (
     <>
-      <header className="shrink-0 border-b bg-surface px-2 py-2 sm:px-4">
+      <header className="shrink-0 border-b bg-surface px-4 py-2">
         <div className="flex items-center gap-2">
-          <IconButton label="Back to the list" icon={<ArrowLeft />} className="md:hidden" onClick={onBack} />
+          <IconButton
+            label="Back to the list"
+            icon={<ArrowLeft />}
+            className="-ml-2 md:hidden"
+            onClick={onBack}
+          />
           <code className="min-w-0 flex-1 truncate text-sm font-medium" title={info.command}>
             {commandWords(info.command)}
           </code>
@@ -129,8 +135,8 @@ export function ProcessView({
         </dl>
         {ports.length > 0 && running && (
           <p className="mt-1.5 flex flex-wrap items-center gap-2 text-xs text-muted">
-            It seems to listen:
-            {ports.map((port) => (
+            Listens:
+            {ports.map(({ port }) => (
               <Button key={port} size="sm" icon={<Globe />} onClick={() => onPort(port)}>
                 Open port {port}
               </Button>
@@ -140,12 +146,7 @@ export function ProcessView({
       </header>
       <div className="min-h-0 flex-1">
         <Suspense fallback={<Skeleton className="m-4 h-40" />}>
-          <ProcessOutput
-            key={info.id}
-            process={process}
-            onPorts={(found) => setPorts((known) => [...new Set([...known, ...found])].slice(0, 5))}
-            onExit={onChanged}
-          />
+          <ProcessOutput key={info.id} process={process} onExit={onChanged} />
         </Suspense>
       </div>
       {running && !info.pty && <Stdin process={process} />}

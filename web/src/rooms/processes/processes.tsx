@@ -2,21 +2,20 @@ import type { ProcessRecord } from "@sandbar/sdk";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { clsx } from "clsx";
-import { Cog, Globe, Play } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { Cog, Play } from "lucide-react";
+import { useState } from "react";
 import { keys } from "../../api/keys.ts";
 import { commandWords } from "../../api/shell-command.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { Field } from "../../ui/field.tsx";
-import { Input } from "../../ui/input.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { StateDot } from "../../ui/state-dot.tsx";
 import { Time } from "../../ui/time.tsx";
-import { isAlive, useSession } from "../session/use-session.ts";
+import { isAble, isAlive, useSession } from "../session/use-session.ts";
 import { stateOf, stateWords } from "./exit-words.ts";
+import { PortList } from "./port-list.tsx";
 import { PortView } from "./port-view.tsx";
 import { ProcessView } from "./process-view.tsx";
 import { StartProcess } from "./start-process.tsx";
@@ -30,11 +29,17 @@ export function ProcessesRoom() {
   const navigate = useNavigate();
   const { process: chosen, port } = useSearch({ from: "/inside/sessions/$id/processes" });
   const [starting, setStarting] = useState(false);
-  const [typedPort, setTypedPort] = useState("");
-  const alive = isAlive(session);
+  const able = isAble(session, "processes");
+  const alive = able && isAlive(session);
   const { data, error, refetch } = useQuery({
     queryKey: keys.processes(session.id),
     queryFn: async () => (await session.processes.list()).map(({ info }) => info),
+    enabled: alive,
+    refetchInterval: OFTEN_MS,
+  });
+  const ports = useQuery({
+    queryKey: keys.ports(session.id),
+    queryFn: () => session.ports(),
     enabled: alive,
     refetchInterval: OFTEN_MS,
   });
@@ -57,18 +62,18 @@ export function ProcessesRoom() {
       : [],
   );
 
+  if (!able)
+    return (
+      <EmptyState icon={<Cog />} title="Not in WebAssembly">
+        This session's engine has no processes. One that is a container has.
+      </EmptyState>
+    );
   if (!alive)
     return (
       <EmptyState icon={<Cog />} title="The session has ended">
         Its processes ended with it.
       </EmptyState>
     );
-  const wanted = Number(typedPort);
-  const validPort = Number.isInteger(wanted) && wanted > 0 && wanted < 65_536;
-  const openPort = (event: FormEvent) => {
-    event.preventDefault();
-    if (validPort) show({ port: wanted });
-  };
   const looking = port !== undefined || current !== undefined;
   return (
     <div className="flex h-full min-h-0">
@@ -105,26 +110,11 @@ export function ProcessesRoom() {
             </ul>
           )}
         </div>
-        <form onSubmit={openPort} className="shrink-0 border-t p-3">
-          <Field label="Ports" hint="Shows what a server in the session answers, apart from the console.">
-            {(ids) => (
-              <span className="flex gap-2">
-                <Input
-                  {...ids}
-                  inputMode="numeric"
-                  placeholder="8000"
-                  icon={<Globe />}
-                  className="flex-1"
-                  value={typedPort}
-                  onChange={(event) => setTypedPort(event.target.value.trim())}
-                />
-                <Button type="submit" disabled={!validPort}>
-                  Open
-                </Button>
-              </span>
-            )}
-          </Field>
-        </form>
+        <PortList
+          ports={ports.data}
+          current={port}
+          onOpen={(opened) => show({ process: chosen, port: opened })}
+        />
       </section>
       <section
         aria-label={port === undefined ? "Process" : "Port"}
@@ -148,6 +138,7 @@ export function ProcessesRoom() {
               );
               show({});
             }}
+            ports={ports.data?.filter(({ process_id }) => process_id === current.id) ?? []}
             onPort={(found) => show({ process: current.id, port: found })}
             onBack={() => show({})}
           />

@@ -29,6 +29,13 @@ export function Details() {
             <StateDot state={info.status} />
           </Row>
           <Row name="Runtime">{languageName(info.runtime)}</Row>
+          <Row name="Engine">{info.engine === "wasm" ? "WebAssembly" : "container"}</Row>
+          <Row name="Languages">
+            {info.languages?.map(languageName).join(", ") || <None>not known yet</None>}
+          </Row>
+          <Row name="Can have">
+            {info.capabilities?.map(inWords).join(", ") || <None>nothing beside code</None>}
+          </Row>
           <Row name="Image" copy={info.image}>
             {info.image ? <code className="break-all">{info.image}</code> : <None>not chosen yet</None>}
           </Row>
@@ -59,7 +66,7 @@ export function Details() {
           <Row name="Time for a cell">
             {limits.timeout_s.toLocaleString()} s, unless the cell says otherwise
           </Row>
-          <Row name="Network">{info.network === "none" ? "none" : "out to the internet (egress)"}</Row>
+          <Row name="Network">{networkInWords(info.network)}</Row>
           <Row name="Datasets">
             <code>{info.datasets.access}</code>
           </Row>
@@ -97,6 +104,9 @@ export function Details() {
   );
 }
 
+/** "local_datasets" is "local datasets". */
+const inWords = (capability: string) => capability.replaceAll("_", " ");
+
 function Group({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section>
@@ -133,4 +143,10 @@ function Exact({ at }: { at: string }) {
 
 function None({ children }: { children: ReactNode }) {
   return <span className="text-faint">{children}</span>;
+}
+
+function networkInWords(network: ReturnType<typeof useSession>["info"]["network"]): string {
+  if (network === "none") return "none";
+  if (network === "egress") return "out to the internet (egress)";
+  return network.allow.length > 0 ? `only ${network.allow.join(", ")}` : "rules that allow nothing yet";
 }

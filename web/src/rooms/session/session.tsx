@@ -1,6 +1,6 @@
-import { SandbarError } from "@sandbar/sdk";
+import { SandbarError, type Session, type SessionRecord } from "@sandbar/sdk";
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import {
   CircleStop,
   Copy,
@@ -13,7 +13,8 @@ import {
   ServerOff,
   SquareTerminal,
 } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
+import { queryClient } from "../../api/client.ts";
 import { keys } from "../../api/keys.ts";
 import { type Command, useCommands } from "../../shell/commands.ts";
 import { useCrumbs } from "../../shell/crumbs.ts";
@@ -28,13 +29,13 @@ import { StateDot } from "../../ui/state-dot.tsx";
 import { TAB_LOOK } from "../../ui/tabs.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { isAlive, useSession } from "./use-session.ts";
+import { isAble, isAlive, useSession } from "./use-session.ts";
 
 const TABS = [
   { to: "/sessions/$id", label: "Notebook", icon: <NotebookPen />, key: "1", exact: true },
-  { to: "/sessions/$id/terminal", label: "Terminal", icon: <SquareTerminal />, key: "2" },
+  { to: "/sessions/$id/terminal", label: "Terminal", icon: <SquareTerminal />, key: "2", needs: "terminals" },
   { to: "/sessions/$id/files", label: "Files", icon: <FolderTree />, key: "3" },
-  { to: "/sessions/$id/processes", label: "Processes", icon: <ListTree />, key: "4" },
+  { to: "/sessions/$id/processes", label: "Processes", icon: <ListTree />, key: "4", needs: "processes" },
   { to: "/sessions/$id/artifacts", label: "Artifacts", icon: <Package />, key: "5" },
   { to: "/sessions/$id/datasets", label: "Datasets", icon: <Database />, key: "6" },
   { to: "/sessions/$id/details", label: "Details", icon: <Info />, key: "7" },
@@ -47,9 +48,11 @@ export function SessionRoom() {
   const { info, id } = session;
   const alive = isAlive(session);
   const [stopping, setStopping] = useState(false);
+  const tabs = TABS.filter((tab) => !("needs" in tab) || isAble(session, tab.needs));
+  const strip = useActiveInSight();
   useCrumbs([{ label: "Sessions", to: "/sessions" }, { label: session.key }]);
   useCommands([
-    ...TABS.map(
+    ...tabs.map(
       ({ to, label, icon, key }): Command => ({
         id: `tab.${label}`,
         title: label,
@@ -84,7 +87,10 @@ export function SessionRoom() {
         <h1 className="sr-only">Session {session.key}</h1>
         <div className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1 text-muted">
           <StateDot state={info.status} className="font-medium text-text" />
-          <span>{languageName(info.runtime)}</span>
+          <span>
+            {languageName(info.runtime)}
+            {info.engine === "wasm" && " in WebAssembly"}
+          </span>
           <span title={new Date(info.created_at).toLocaleString()}>
             <Time at={info.created_at} style="age" /> old
           </span>
@@ -93,7 +99,11 @@ export function SessionRoom() {
               ends <Time at={info.expires_at} />
             </span>
           )}
-          {info.network === "egress" && <span className="hidden lg:inline">internet</span>}
+          {info.network !== "none" && (
+            <span className="hidden lg:inline">
+              {info.network === "egress" ? "internet" : "network by name"}
+            </span>
+          )}
           {info.storage === "BIND" && <span className="hidden lg:inline">files on the host</span>}
           <span className="flex-1" />
           {alive && <Load />}
@@ -105,8 +115,12 @@ export function SessionRoom() {
         </div>
         {info.error && <ErrorNote error={info.error} className="my-2" />}
         {alive && <HostAway />}
-        <nav aria-label="Session" className="flex gap-5 overflow-x-auto [scrollbar-width:none]">
-          {TABS.map(({ to, label, ...rest }) => (
+        <nav
+          ref={strip}
+          aria-label="Session"
+          className="fade-right -mr-4 flex gap-5 overflow-x-auto pr-6 [scrollbar-width:none] sm:mr-0 sm:pr-0"
+        >
+          {tabs.map(({ to, label, ...rest }) => (
             <Link
               key={to}
               to={to}
@@ -127,13 +141,31 @@ export function SessionRoom() {
         onOpenChange={setStopping}
         title="Stop this session?"
         action="Stop session"
-        onConfirm={() => session.stop()}
+        onConfirm={() => stop(session)}
       >
         Variables, processes and files in memory are lost. What lies in <code>/session/artifacts</code> is
         kept.
       </ConfirmDialog>
     </div>
   );
+}
+
+/** What watches the session hears of it first, and asks a session that ends nothing more. */
+async function stop(session: Session): Promise<void> {
+  const key = keys.session(session.id);
+  queryClient.setQueryData<SessionRecord>(key, (info) => info && { ...info, status: "stopping" });
+  await session.stop().finally(() => queryClient.invalidateQueries({ queryKey: key, exact: true }));
+}
+
+/** On a phone not all tabs fit: the one that is open is scrolled to. */
+function useActiveInSight() {
+  const strip = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  useEffect(() => {
+    const active = strip.current?.querySelector('[data-status="active"]');
+    active?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [path]);
+  return strip;
 }
 
 function useMetrics() {

@@ -1,4 +1,4 @@
-import { Session } from "@sandbar/sdk";
+import { type Capability, Session } from "@sandbar/sdk";
 import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -23,4 +23,9 @@ export function useSession(): Session {
 /** Whether code can run in it, now or soon. */
 export function isAlive(session: Pick<Session, "info">): boolean {
   return ["creating", "ready", "busy"].includes(session.info.status);
+}
+
+/** Whether its engine has this. What is not known yet, or was made before engines said so, is not denied. */
+export function isAble({ info }: Pick<Session, "info">, capability: Capability): boolean {
+  return info.capabilities?.includes(capability) ?? true;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EMPTY_FORM, packagesIn, pairsIn, requestOf, secondsIn } from "./create-form.ts";
+import { EMPTY_FORM, packagesIn, pairsIn, requestOf, secondsIn, wrongFields } from "./create-form.ts";
 
 describe("the form of a new session", () => {
   it("asks only for what was chosen", () => {
@@ -8,10 +8,35 @@ describe("the form of a new session", () => {
     });
   });
 
+  it("shows what the server refuses where it was typed", () => {
+    const refused = [
+      "limits.memory_mb",
+      "env.A B",
+      "idle_ttl_s",
+      "limits.memory_mb",
+      "runtime_version",
+      "network.allow.0",
+    ];
+    expect(wrongFields(refused.map((path, index) => ({ path, message: `${index}` })))).toEqual({
+      memory_mb: "0",
+      env: "1",
+      idle: "2",
+      allow: "5",
+    });
+  });
+
+  it("names the hosts that may be reached", () => {
+    const form = { ...EMPTY_FORM, network: "names" as const, allow: " a.example \n\n*.b.example:443" };
+    expect(requestOf(form)).toMatchObject({
+      request: { network: { allow: ["a.example", "*.b.example:443"] } },
+    });
+  });
+
   it("becomes the API's request", () => {
     const form = {
       ...EMPTY_FORM,
       key: " alice ",
+      engine: "container" as const,
       memory_mb: "2048",
       cpus: "0.5",
       dependencies: "six",
@@ -25,6 +50,7 @@ describe("the form of a new session", () => {
     expect(requestOf(form)).toEqual({
       request: expect.objectContaining({
         key: "alice",
+        engine: "container",
         limits: { memory_mb: 2048, cpus: 0.5 },
         dependencies: { six: "" },
         labels: { team: "ml" },

@@ -1,13 +1,16 @@
 /** @module What the form for a new session holds, and the request that it means. */
-import type { CreateSession, Language } from "@sandbar/sdk";
+import type { CreateSession, EngineChoice, Language } from "@sandbar/sdk";
 
 export interface CreateForm {
   runtime: Language;
   key: string;
   image: string;
+  engine: EngineChoice;
   storage: "TMPFS" | "BIND";
   datasets: "NONE" | "LOCAL_RO" | "API";
-  network: "none" | "egress";
+  network: "none" | "egress" | "names";
+  /** Hosts that may be reached, a line each. */
+  allow: string;
   memory_mb: string;
   cpus: string;
   timeout_s: string;
@@ -25,9 +28,11 @@ export const EMPTY_FORM: CreateForm = {
   runtime: "python",
   key: "",
   image: "",
+  engine: "any",
   storage: "TMPFS",
   datasets: "NONE",
   network: "none",
+  allow: "",
   memory_mb: "",
   cpus: "",
   timeout_s: "",
@@ -40,6 +45,22 @@ export const EMPTY_FORM: CreateForm = {
   idle: "",
   lifetime: "",
 };
+
+/** Where the API's names of fields are not the form's. */
+const FIELD_OF: Record<string, keyof CreateForm> = { idle_ttl_s: "idle", max_lifetime_s: "lifetime" };
+
+/** What the server found wrong, by the field of the form that said it. */
+export function wrongFields(
+  errors: readonly { path: string; message: string }[],
+): Partial<Record<keyof CreateForm, string>> {
+  const wrong: Partial<Record<keyof CreateForm, string>> = {};
+  for (const { path, message } of errors) {
+    const [first = "", second = ""] = path.split(".");
+    const field = first === "limits" || second === "allow" ? second : (FIELD_OF[first] ?? first);
+    if (field in EMPTY_FORM) wrong[field as keyof CreateForm] ??= message;
+  }
+  return wrong;
+}
 
 /** The request, or what is wrong with which field. The server checks everything again. */
 export function requestOf(
@@ -73,9 +94,10 @@ export function requestOf(
     key: form.key.trim() || undefined,
     runtime: form.runtime,
     image: form.image.trim() || undefined,
+    engine: form.engine === "any" ? undefined : form.engine,
     storage: form.storage,
     datasets: { access: form.datasets },
-    network: form.network,
+    network: form.network === "names" ? { allow: linesIn(form.allow) } : form.network,
     limits: given(limits),
     dependencies: given(dependencies),
     env: given(env),
@@ -86,6 +108,12 @@ export function requestOf(
   };
   return { request: Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) };
 }
+
+const linesIn = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
 
 function numberIn(text: string): number | undefined {
   if (text.trim() === "") return undefined;

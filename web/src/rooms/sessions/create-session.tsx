@@ -1,27 +1,14 @@
-import type { Language, Session } from "@sandbar/sdk";
-import { useQuery } from "@tanstack/react-query";
+import { SandbarError, type Session } from "@sandbar/sdk";
 import { useNavigate } from "@tanstack/react-router";
-import { ChevronRight, Plus, X } from "lucide-react";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { queryClient, sandbar } from "../../api/client.ts";
 import { keys } from "../../api/keys.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { Field } from "../../ui/field.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { Input, TextArea } from "../../ui/input.tsx";
-import { Segments } from "../../ui/segments.tsx";
-import { Select } from "../../ui/select.tsx";
-import { type CreateForm, EMPTY_FORM, requestOf } from "./create-form.ts";
+import { CreateFields } from "./create-fields.tsx";
+import { type CreateForm, EMPTY_FORM, requestOf, wrongFields } from "./create-form.ts";
 import { CreationProgress } from "./creation-progress.tsx";
-
-const RUNTIMES: { value: Language; label: string }[] = [
-  { value: "python", label: "Python" },
-  { value: "node", label: "Node" },
-  { value: "r", label: "R" },
-  { value: "bash", label: "bash" },
-];
 
 /** The form, and then how the making goes. */
 export function CreateSessionDialog({
@@ -37,7 +24,25 @@ export function CreateSessionDialog({
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const [made, setMade] = useState<Session | null>(null);
-  const set = (change: Partial<CreateForm>) => setForm((before) => ({ ...before, ...change }));
+  const fields = useRef<HTMLFormElement>(null);
+  const set = (change: Partial<CreateForm>) => {
+    setForm((before) => ({ ...before, ...change }));
+    // What is being put right is no longer called wrong.
+    setWrong((before) => {
+      const left = { ...before };
+      for (const field of Object.keys(change)) delete left[field as keyof CreateForm];
+      return left;
+    });
+  };
+  // Found at each attempt, and not while somebody types.
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    if (attempt > 0) fields.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [attempt]);
+  const refuse = (found: Partial<Record<keyof CreateForm, string>>) => {
+    setWrong(found);
+    setAttempt((before) => before + 1);
+  };
 
   const close = () => {
     onOpenChange(false);
@@ -47,7 +52,7 @@ export function CreateSessionDialog({
   };
   const submit = async () => {
     const result = requestOf(form);
-    if ("wrong" in result) return setWrong(result.wrong);
+    if ("wrong" in result) return refuse(result.wrong);
     setWrong({});
     setError(null);
     setBusy(true);
@@ -58,6 +63,7 @@ export function CreateSessionDialog({
       if (session.info.status === "ready" || session.info.status === "busy") enter(session);
     } catch (failure) {
       setError(failure);
+      if (failure instanceof SandbarError) refuse(wrongFields(failure.errors));
     } finally {
       setBusy(false);
     }
@@ -95,6 +101,7 @@ export function CreateSessionDialog({
         <CreationProgress session={made} onReady={() => enter(made)} onAgain={() => setMade(null)} />
       ) : (
         <form
+          ref={fields}
           id="create-session"
           className="space-y-4 pt-1"
           onSubmit={(event: FormEvent) => {
@@ -102,265 +109,10 @@ export function CreateSessionDialog({
             void submit();
           }}
         >
-          <div className="grid gap-4 sm:grid-cols-2">
-            <div>
-              <span className="mb-1 block text-xs font-medium text-muted">Runtime</span>
-              <Segments
-                label="Runtime"
-                value={form.runtime}
-                options={RUNTIMES}
-                onChange={(runtime) => set({ runtime })}
-              />
-            </div>
-            <Field label="Key" hint="The same key finds the same session again.">
-              {(ids) => (
-                <Input
-                  {...ids}
-                  autoFocus
-                  maxLength={256}
-                  placeholder="conversation-17"
-                  value={form.key}
-                  onChange={(event) => set({ key: event.target.value })}
-                />
-              )}
-            </Field>
-          </div>
-          <div className="grid gap-4 sm:grid-cols-3">
-            <Field label="Storage">
-              {({ id }) => (
-                <Select
-                  id={id}
-                  className="w-full"
-                  value={form.storage}
-                  onChange={(storage) => set({ storage })}
-                  options={[
-                    { value: "TMPFS", label: "Memory", hint: "/session is gone with the session" },
-                    { value: "BIND", label: "Folder of the host", hint: "/session stays on the host" },
-                  ]}
-                />
-              )}
-            </Field>
-            <Field label="Datasets">
-              {({ id }) => (
-                <Select
-                  id={id}
-                  className="w-full"
-                  value={form.datasets}
-                  onChange={(datasets) => set({ datasets })}
-                  options={[
-                    { value: "NONE", label: "None" },
-                    { value: "LOCAL_RO", label: "The host's, read-only", hint: "mounted at /data" },
-                    { value: "API", label: "Staged on demand", hint: "into /session/data" },
-                  ]}
-                />
-              )}
-            </Field>
-            <Field label="Network">
-              {({ id }) => (
-                <Select
-                  id={id}
-                  className="w-full"
-                  value={form.network}
-                  onChange={(network) => set({ network })}
-                  options={[
-                    { value: "none", label: "None", hint: "nothing but loopback" },
-                    { value: "egress", label: "Internet", hint: "not the host, not private ranges" },
-                  ]}
-                />
-              )}
-            </Field>
-          </div>
-          <More title="Packages" open={Boolean(wrong.dependencies)} note={countLines(form.dependencies)}>
-            <Field
-              label={
-                form.runtime === "node"
-                  ? "npm packages"
-                  : form.runtime === "r"
-                    ? "R packages"
-                    : "Python packages"
-              }
-              hint="One a line, with a version or without. Installed before the session starts; no network needed in it."
-              error={wrong.dependencies}
-            >
-              {(ids) => (
-                <TextArea
-                  {...ids}
-                  mono
-                  rows={3}
-                  placeholder={form.runtime === "node" ? "lodash@4\nzod" : "polars==1.9.0\nhumanize"}
-                  value={form.dependencies}
-                  onChange={(event) => set({ dependencies: event.target.value })}
-                />
-              )}
-            </Field>
-          </More>
-          <More
-            title="Limits and life"
-            open={["memory_mb", "cpus", "timeout_s", "pids", "tmpfs_mb", "idle", "lifetime"].some(
-              (name) => name in wrong,
-            )}
-          >
-            <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
-              {(
-                [
-                  ["memory_mb", "Memory, MB"],
-                  ["cpus", "CPUs"],
-                  ["pids", "Processes"],
-                  ["tmpfs_mb", "Files in memory, MB"],
-                  ["timeout_s", "Cell timeout, s"],
-                  ["idle", "Ends when idle for", "30m"],
-                  ["lifetime", "Ends at the latest after", "2h"],
-                ] as const
-              ).map(([name, label, example]) => (
-                <Field key={name} label={label} error={wrong[name]}>
-                  {(ids) => (
-                    <Input
-                      {...ids}
-                      placeholder={example ?? "host's default"}
-                      value={form[name]}
-                      onChange={(event) => set({ [name]: event.target.value })}
-                    />
-                  )}
-                </Field>
-              ))}
-            </div>
-          </More>
-          <More title="Volumes" open={Boolean(wrong.volumes)} note={form.volumes.length || null}>
-            <Volumes value={form.volumes} onChange={(volumes) => set({ volumes })} error={wrong.volumes} />
-          </More>
-          <More
-            title="Labels, environment, image"
-            open={Boolean(wrong.labels || wrong.env)}
-            note={countLines(`${form.labels}\n${form.env}\n${form.image}`)}
-          >
-            <div className="grid gap-3 sm:grid-cols-2">
-              <Field label="Labels" error={wrong.labels}>
-                {(ids) => (
-                  <TextArea
-                    {...ids}
-                    mono
-                    rows={2}
-                    placeholder="team=ml"
-                    value={form.labels}
-                    onChange={(event) => set({ labels: event.target.value })}
-                  />
-                )}
-              </Field>
-              <Field label="Environment variables" error={wrong.env}>
-                {(ids) => (
-                  <TextArea
-                    {...ids}
-                    mono
-                    rows={2}
-                    placeholder="MODE=test"
-                    value={form.env}
-                    onChange={(event) => set({ env: event.target.value })}
-                  />
-                )}
-              </Field>
-              <Field
-                label="Image"
-                hint="Empty for the runtime's own; others must be on the operator's list."
-                className="sm:col-span-2"
-              >
-                {(ids) => (
-                  <Input
-                    {...ids}
-                    mono
-                    placeholder="registry.example/team/image:tag"
-                    value={form.image}
-                    onChange={(event) => set({ image: event.target.value })}
-                  />
-                )}
-              </Field>
-            </div>
-          </More>
+          <CreateFields form={form} wrong={wrong} onChange={set} />
           {error != null && <ErrorNote error={error} />}
         </form>
       )}
     </Dialog>
-  );
-}
-
-function countLines(text: string): number | null {
-  return text.split("\n").filter((line) => line.trim()).length || null;
-}
-
-function More({
-  title,
-  note,
-  open,
-  children,
-}: {
-  title: string;
-  note?: number | null;
-  open?: boolean;
-  children: ReactNode;
-}) {
-  return (
-    <details className="group border-t pt-3" open={open || undefined}>
-      <summary className="flex cursor-pointer list-none items-center gap-1.5 rounded font-medium">
-        <ChevronRight className="size-3.5 text-faint transition-transform group-open:rotate-90" aria-hidden />
-        {title}
-        {note ? <span className="text-xs font-normal text-faint tabular-nums">{note}</span> : null}
-      </summary>
-      <div className="pt-3">{children}</div>
-    </details>
-  );
-}
-
-function Volumes({
-  value,
-  onChange,
-  error,
-}: {
-  value: CreateForm["volumes"];
-  onChange: (value: CreateForm["volumes"]) => void;
-  error?: string;
-}) {
-  const known = useQuery({ queryKey: keys.volumes, queryFn: () => sandbar.volumes.list().all() });
-  const change = (index: number, part: Partial<CreateForm["volumes"][number]>) =>
-    onChange(value.map((mount, at) => (at === index ? { ...mount, ...part } : mount)));
-  return (
-    <div className="space-y-2">
-      <datalist id="known-volumes">
-        {known.data?.map(({ name }) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-      {value.map((mount, index) => (
-        <div key={`row ${index + 1}`} className="flex items-center gap-2">
-          <Input
-            aria-label="Volume"
-            list="known-volumes"
-            placeholder="models"
-            value={mount.name}
-            onChange={(event) => change(index, { name: event.target.value })}
-          />
-          <Input
-            aria-label="Path"
-            mono
-            placeholder="/mnt/models"
-            value={mount.path}
-            onChange={(event) => change(index, { path: event.target.value })}
-          />
-          <IconButton
-            label="Remove"
-            icon={<X />}
-            onClick={() => onChange(value.filter((_, at) => at !== index))}
-          />
-        </div>
-      ))}
-      {error && <p className="text-xs text-danger">{error}</p>}
-      <Button
-        size="sm"
-        icon={<Plus />}
-        disabled={value.length >= 8}
-        onClick={() => onChange([...value, { name: "", path: "" }])}
-      >
-        Add a volume
-      </Button>
-      <p className="text-xs text-faint">Volumes outlive sessions. A new name makes a new one.</p>
-    </div>
   );
 }

@@ -8,7 +8,7 @@ import { useQuickStart } from "./use-quick-start.ts";
 export function FirstRun({ onCreate }: { onCreate: () => void }) {
   const plot = useQuickStart();
   return (
-    <div className="mx-auto w-full max-w-3xl overflow-y-auto py-6 sm:py-10">
+    <div className="mx-auto w-full max-w-3xl py-6 sm:py-10">
       <h2 className="text-xl font-semibold tracking-tight">Run something</h2>
       <p className="mt-1 max-w-xl text-base text-muted">
         A session is a locked-up container with live kernels for Python, Node, R and bash. Variables and files
@@ -56,13 +56,13 @@ function Step({
   children: ReactNode;
 }) {
   return (
-    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+    <li className="grid grid-cols-[1.25rem_1fr] items-center gap-x-4 gap-y-2 px-4 py-3 sm:grid-cols-[1.25rem_1fr_auto]">
       <span className="text-accent [&_svg]:size-5 [&_svg]:stroke-[1.75]">{icon}</span>
-      <div className="min-w-52 flex-1">
+      <div>
         <h3 className="font-medium">{title}</h3>
         <p className="text-muted">{children}</p>
       </div>
-      {action}
+      {action && <div className="max-sm:col-start-2">{action}</div>}
     </li>
   );
 }

@@ -1,5 +1,6 @@
 /** @module Which sessions the list shows. */
 import type { SessionRecord } from "@sandbar/sdk";
+import { isLive } from "../../api/session-live.ts";
 
 export type Shown = "live" | "ended" | "all";
 
@@ -7,10 +8,6 @@ export interface SessionFilter {
   text: string;
   show: Shown;
 }
-
-const LIVE: ReadonlySet<string> = new Set(["creating", "ready", "busy", "stopping"]);
-
-export const isLive = ({ status }: Pick<SessionRecord, "status">) => LIVE.has(status);
 
 /** Every word must be found, somewhere: in key, id, state, runtime, image, host, labels (`team=ml`). */
 export function matching(
@@ -31,7 +28,7 @@ export function matching(
       image ?? "",
       host_id ? `${host_id} ${hostName(host_id)}` : "",
       storage,
-      network,
+      typeof network === "string" ? network : network.allow.join("\n"),
       error?.code ?? "",
       ...Object.entries(labels).map(([name, value]) => `${name}=${value}`),
     ]

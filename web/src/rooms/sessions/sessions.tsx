@@ -1,36 +1,30 @@
-import type { SessionRecord } from "@sandbar/sdk";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { CircleStop, Filter, Plug, Plus, Search } from "lucide-react";
 import { useMemo, useState } from "react";
 import { sandbar } from "../../api/client.ts";
 import { keys } from "../../api/keys.ts";
 import { useLiveInterval } from "../../api/live.ts";
 import { mayOperate, useMe } from "../../api/me.ts";
+import { isLive } from "../../api/session-live.ts";
+import { metricsQuery, SESSIONS_SHOWN, sessionsQuery } from "../../api/sessions-query.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { useCrumbs } from "../../shell/crumbs.ts";
 import { Button } from "../../ui/button.tsx";
-import { formatBytes } from "../../ui/bytes.tsx";
-import { Checkbox } from "../../ui/checkbox.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
 import { Input } from "../../ui/input.tsx";
-import { languageName } from "../../ui/language-name.ts";
 import { Page } from "../../ui/page.tsx";
 import { Segments } from "../../ui/segments.tsx";
-import { Sparkline } from "../../ui/sparkline.tsx";
-import { StateDot } from "../../ui/state-dot.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { useWidth } from "../../ui/use-width.ts";
 import { CreateSessionDialog } from "./create-session.tsx";
 import { FirstRun } from "./first-run.tsx";
-import { isLive, matching, type Shown } from "./session-filter.ts";
-import { metricsQuery, SESSIONS_SHOWN, sessionsQuery } from "./sessions-query.ts";
+import { sessionColumns } from "./session-columns.tsx";
+import { matching, type Shown } from "./session-filter.ts";
 import { Snippets } from "./snippets.tsx";
 import { stopSessions } from "./stop-sessions.ts";
 
@@ -77,12 +71,6 @@ export function Sessions() {
       search: { q: (next.q ?? q) || undefined, show: shown === "live" ? undefined : shown },
     });
   };
-  const toggle = (id: string, on: boolean) => {
-    const next = new Set(chosen);
-    if (on) next.add(id);
-    else next.delete(id);
-    setChosen(next);
-  };
 
   useCommands([
     {
@@ -109,142 +97,17 @@ export function Sessions() {
       shortcut: "/",
       run: () => document.getElementById("session-search")?.focus(),
     },
-    ...live.slice(0, 50).map((session) => ({
-      id: `open.${session.id}`,
-      title: session.key,
-      group: "Open session",
-      icon: <span aria-hidden className="size-4" />,
-      keywords: `${session.id} ${session.runtime}`,
-      run: () => void navigate({ to: "/sessions/$id", params: { id: session.id } }),
-    })),
   ]);
 
   const liveRows = rows.filter(isLive);
-  const allChosen = liveRows.length > 0 && liveRows.every(({ id }) => chosen.has(id));
-  const columns: Column<SessionRecord>[] = [
-    {
-      id: "choose",
-      width: "1rem",
-      from: "sm",
-      header: (
-        <Checkbox
-          label="Choose all"
-          checked={allChosen ? true : chosenLive.length > 0 ? "indeterminate" : false}
-          onChange={(on) => setChosen(on ? new Set(liveRows.map(({ id }) => id)) : new Set())}
-        />
-      ),
-      cell: (session) =>
-        isLive(session) && (
-          <Checkbox
-            label={`Choose ${session.key}`}
-            checked={chosen.has(session.id)}
-            onChange={(on) => toggle(session.id, on)}
-          />
-        ),
-    },
-    { id: "state", header: "State", width: "5.5rem", cell: (session) => <StateDot state={session.status} /> },
-    {
-      id: "key",
-      header: "Session",
-      width: "minmax(9rem, 3fr)",
-      cell: (session) => <Name session={session} />,
-    },
-    {
-      id: "runtime",
-      header: "Runtime",
-      width: "4.5rem",
-      from: "sm",
-      cell: ({ runtime }) => <span className="text-muted">{languageName(runtime)}</span>,
-    },
-    {
-      id: "cpu",
-      header: "CPU",
-      width: "8rem",
-      from: "md",
-      cell: (session) => {
-        const samples = isLive(session) ? metrics.data?.get(session.id) : undefined;
-        const now = samples?.at(-1);
-        if (!now) return null;
-        return (
-          <span className="flex items-center justify-between gap-2">
-            <Sparkline
-              values={samples!.map(({ cpu_percent }) => cpu_percent)}
-              max={Math.max(100, session.limits.cpus * 100)}
-              label={`CPU, now ${Math.round(now.cpu_percent)} %`}
-            />
-            <span className="text-xs tabular-nums text-muted">{Math.round(now.cpu_percent)} %</span>
-          </span>
-        );
-      },
-    },
-    {
-      id: "memory",
-      header: "Memory",
-      width: "9.5rem",
-      from: "lg",
-      cell: (session) => {
-        const samples = isLive(session) ? metrics.data?.get(session.id) : undefined;
-        const now = samples?.at(-1);
-        if (!now) return null;
-        return (
-          <span className="flex items-center justify-between gap-2">
-            <Sparkline
-              values={samples!.map(({ memory_bytes }) => memory_bytes)}
-              max={session.limits.memory_mb * 1024 * 1024}
-              label={`Memory, now ${formatBytes(now.memory_bytes)} of ${session.limits.memory_mb} MB`}
-            />
-            <span className="text-xs tabular-nums text-muted">{formatBytes(now.memory_bytes)}</span>
-          </span>
-        );
-      },
-    },
-    {
-      id: "host",
-      header: "Host",
-      width: "minmax(5rem, 1fr)",
-      from: "lg",
-      cell: ({ host_id }) => <span className="text-muted">{host_id ? hostName(host_id) : "–"}</span>,
-    },
-    {
-      id: "used",
-      header: "Used",
-      width: "5rem",
-      align: "right",
-      from: "lg",
-      cell: ({ last_used_at }) => (
-        <span className="text-muted">
-          <Time at={last_used_at} style="age" />
-        </span>
-      ),
-    },
-    {
-      id: "age",
-      header: "Age",
-      width: "2.5rem",
-      align: "right",
-      cell: ({ created_at }) => (
-        <span className="text-muted">
-          <Time at={created_at} style="age" />
-        </span>
-      ),
-    },
-    {
-      id: "stop",
-      header: <span className="sr-only">Actions</span>,
-      width: "1.75rem",
-      from: "md",
-      cell: (session) =>
-        isLive(session) && (
-          <IconButton
-            label={`Stop ${session.key}`}
-            icon={<CircleStop />}
-            danger
-            disabled={session.status === "stopping"}
-            onClick={() => setStopping([session.id])}
-          />
-        ),
-    },
-  ];
+  const columns = sessionColumns({
+    chosen,
+    liveRows,
+    onChoose: setChosen,
+    metrics: metrics.data,
+    hostName,
+    onStop: (id) => setStopping([id]),
+  });
 
   const nothing = sessions.isSuccess && sessions.data.length === 0;
   return (
@@ -359,29 +222,5 @@ export function Sessions() {
         kept.
       </ConfirmDialog>
     </Page>
-  );
-}
-
-function Name({ session }: { session: SessionRecord }) {
-  const labels = Object.entries(session.labels);
-  return (
-    <span className="flex min-w-0 items-center gap-2">
-      <Link
-        to="/sessions/$id"
-        params={{ id: session.id }}
-        className="truncate rounded font-medium hover:text-accent"
-      >
-        {session.key}
-      </Link>
-      {session.error && <code className="truncate text-xs text-danger">{session.error.code}</code>}
-      {labels.slice(0, 3).map(([name, value]) => (
-        <span
-          key={name}
-          className="hidden shrink truncate rounded bg-hover px-1.5 text-xs text-muted lg:inline"
-        >
-          {value ? `${name}=${value}` : name}
-        </span>
-      ))}
-    </span>
   );
 }

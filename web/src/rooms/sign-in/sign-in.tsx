@@ -1,3 +1,4 @@
+import { SandbarError } from "@sandbar/sdk";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { queryClient } from "../../api/client.ts";
@@ -88,7 +89,19 @@ export function SignIn() {
                 />
               )}
             </Field>
-            {error != null && <ErrorNote error={error} />}
+            {error != null && (
+              <ErrorNote
+                error={error}
+                hint={
+                  refused(error) && (
+                    <>
+                      <code>npx sandbar console</code> prints a new link. On the machine that runs Sandbar the
+                      first key is in <code>.sandbar/api-key</code>.
+                    </>
+                  )
+                }
+              />
+            )}
             <Button type="submit" tone="primary" className="w-full" busy={busy} disabled={key.trim() === ""}>
               Sign in
             </Button>
@@ -98,3 +111,5 @@ export function SignIn() {
     </main>
   );
 }
+
+const refused = (error: unknown) => error instanceof SandbarError && error.code === "UNAUTHENTICATED";

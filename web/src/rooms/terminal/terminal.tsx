@@ -16,7 +16,7 @@ import { IconButton } from "../../ui/icon-button.tsx";
 import { Kbd } from "../../ui/kbd.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { isAlive, useSession } from "../session/use-session.ts";
+import { isAble, isAlive, useSession } from "../session/use-session.ts";
 import { tabName } from "./tab-name.ts";
 
 const TerminalView = lazy(() => import("./terminal-view.tsx"));
@@ -26,7 +26,8 @@ const OTHERS_START_MS = 10_000;
 /** Every process of the session that has a terminal, each in a tab. They live on while nobody looks. */
 export function TerminalRoom() {
   const session = useSession();
-  const alive = isAlive(session);
+  const able = isAble(session, "terminals");
+  const alive = able && isAlive(session);
   const client = useQueryClient();
   const navigate = useNavigate();
   const { process: chosen } = useSearch({ from: "/inside/sessions/$id/terminal" });
@@ -114,6 +115,12 @@ export function TerminalRoom() {
     ...KEYS_OF_A_TERMINAL,
   ]);
 
+  if (!able)
+    return (
+      <EmptyState icon={<SquareTerminal />} title="Not in WebAssembly">
+        This session's engine has no terminals. One that is a container has.
+      </EmptyState>
+    );
   if (!alive)
     return (
       <EmptyState icon={<SquareTerminal />} title="The session has ended">

@@ -55,7 +55,7 @@ export function UsageRoom() {
         </>
       }
     >
-      <div className="-mx-4 min-h-0 flex-1 space-y-3 overflow-y-auto px-4 pb-4 sm:-mx-6 sm:px-6">
+      <div className="-mx-4 -mb-4 min-h-0 flex-1 space-y-3 overflow-y-auto px-4 pb-4 sm:-mx-6 sm:px-6">
         {series.error && !series.data ? (
           <ErrorNote error={series.error} onRetry={() => void series.refetch()} />
         ) : (

@@ -16,7 +16,7 @@ from .._models import Artifact, Link
 from .._retry import backoff_s
 from ._files import LocalPath
 from ._http import AsyncHttp
-from ._runtime import in_thread, sleep
+from ._runtime import bytes_of, in_thread, leave, sleep
 
 ArtifactRef = Union[Artifact, str]
 
@@ -55,12 +55,26 @@ class AsyncArtifacts:
         check_sha256(hashlib.sha256(response.content).hexdigest(), known.sha256, known.name)
         return response.content
 
+    async def read_text(self, artifact: ArtifactRef, encoding: str = "utf-8") -> str:
+        return (await self.read(artifact)).decode(encoding)
+
     async def read_range(self, artifact: ArtifactRef, start: int, end: int) -> bytes:
         """The bytes from ``start`` up to, and without, ``end``: for a look into large ones."""
         headers = {"accept": "*/*", "range": f"bytes={start}-{end - 1}"}
         path = f"/v1/artifacts/{_id(artifact)}/content"
         response = await self._http.send("GET", path, headers=headers, timeout_s=120.0)
         return response.content
+
+    async def stream(self, artifact: ArtifactRef, *, start: int = 0) -> AsyncIterator[bytes]:
+        """The bytes as they come, from ``start`` on; for large artifacts and for going on after a cut."""
+        link = await self.link(artifact)
+        headers = {"accept": "*/*", **({"range": f"bytes={start}-"} if start else {})}
+        response = await self._http.send("GET", link.url, headers=headers, timeout_s=120.0, stream=True)
+        try:
+            async for chunk in bytes_of(response):
+                yield chunk
+        finally:
+            await leave(response)
 
     async def save(self, artifact: ArtifactRef, local: Optional[LocalPath] = None) -> Path:
         """Downloads to a file (or into a folder). A cut download goes on where it stopped."""
@@ -102,10 +116,10 @@ class AsyncArtifacts:
         try:
             if response.status_code != 206:
                 download.restart()
-            async for chunk in response.aiter_bytes():
+            async for chunk in bytes_of(response):
                 await in_thread(download.write, chunk)
         finally:
-            await response.aclose()
+            await leave(response)
 
 
 class AsyncSessionArtifacts(AsyncArtifacts):

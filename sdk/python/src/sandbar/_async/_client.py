@@ -12,16 +12,35 @@ from urllib.parse import quote
 import httpx
 
 from .._config import Config, normal_url
-from .._errors import SandbarError
-from .._models import ConsoleLink, Execution, Me, Sample, SessionInfo, TenantEvent, UsageSeries
+from .._errors import NotFoundError, SandbarError
+from .._models import (
+    AuditEntry,
+    ConsoleLink,
+    EffectivePolicy,
+    Execution,
+    Me,
+    RunOnceResult,
+    Sample,
+    SessionInfo,
+    Snapshot,
+    TenantEvent,
+    Usage,
+    UsageSeries,
+)
 from ._artifacts import AsyncArtifacts
 from ._events import tenant_events
 from ._http import AsyncHttp
+from ._operator import AsyncDatasetSources, AsyncHosts, AsyncKeys, AsyncVolumes
+from ._policies import AsyncPolicies
 from ._runtime import last_words
+from ._secrets import AsyncSecrets
 from ._session import LAST_STOP_S, AsyncSession
+from ._settings import AsyncAgentSettings
+from ._snapshots import AsyncSnapshots
 
 #: A cold start may have to install dependencies.
 START_S = 600.0
+ENDED = ("stopped", "lost", "failed")
 
 
 class AsyncSandbar:
@@ -41,6 +60,19 @@ class AsyncSandbar:
         self._http = AsyncHttp(self.config, transport)
         #: The artifacts of the tenant.
         self.artifacts = AsyncArtifacts(self._http)
+        #: The agent's model, keys and manners.
+        self.settings = AsyncAgentSettings(self._http)
+        #: What tenants may do, for operators.
+        self.policies = AsyncPolicies(self._http)
+        #: What sessions' network may refer to by name.
+        self.secrets = AsyncSecrets(self._http)
+        self.volumes = AsyncVolumes(self._http)
+        #: What sessions were, for others to begin with.
+        self.snapshots = AsyncSnapshots(self._http)
+        #: For operators and admins.
+        self.hosts = AsyncHosts(self._http)
+        self.keys = AsyncKeys(self._http)
+        self.dataset_sources = AsyncDatasetSources(self._http)
 
     @classmethod
     def from_env(cls, env_file: Union[str, Path, None] = None, **options: Any) -> AsyncSandbar:
@@ -48,16 +80,22 @@ class AsyncSandbar:
         found = Config.from_env(env_file)
         return cls(found.url, found.api_key, **options)
 
+    @property
+    def url(self) -> str:
+        return self.config.url
+
     async def session(
         self,
         key: Optional[str] = None,
         *,
+        snapshot: Union[Snapshot, str, None] = None,
         runtime: Optional[str] = None,
+        engine: Optional[str] = None,
         image: Optional[str] = None,
         storage: Optional[str] = None,
         datasets: Union[str, Mapping[str, str], None] = None,
         limits: Optional[Mapping[str, float]] = None,
-        network: Optional[str] = None,
+        network: Union[str, Mapping[str, Any], None] = None,
         dependencies: Union[Mapping[str, str], Iterable[str], None] = None,
         env: Optional[Mapping[str, str]] = None,
         idle_ttl_s: Optional[int] = None,
@@ -65,11 +103,20 @@ class AsyncSandbar:
         labels: Optional[Mapping[str, str]] = None,
         volumes: Optional[Iterable[Mapping[str, str]]] = None,
     ) -> AsyncSession:
-        """The session of this key, made if there is none; without a key, a new one. Waits until it is ready."""
+        """The session of this key, made if there is none; without a key, a new one. Waits until it is ready.
+
+        With ``snapshot`` it begins with the files and variables of that, and with its specification where nothing
+        else is said; ``session.info.restored`` says what became of each variable.
+
+        ``engine`` is ``"container"``, ``"wasm"`` or ``"any"`` (containers first), the server's default.
+        ``network`` is ``"none"``, ``"egress"`` or rules: ``{"allow": ["files.example.org", "*.example.com:443"]}``.
+        """
         body = {
             # A key of our own makes the request safe to repeat.
             "key": key if key is not None else f"py-{uuid.uuid4().hex}",
+            "snapshot": snapshot.id if isinstance(snapshot, Snapshot) else snapshot,
             "runtime": runtime,
+            "engine": engine,
             "image": image,
             "storage": storage,
             "datasets": {"access": datasets} if isinstance(datasets, str) else datasets,
@@ -88,10 +135,83 @@ class AsyncSandbar:
         answer = await self._http.call("POST", "/v1/sessions", json=body, idempotent=True, timeout_s=START_S)
         return AsyncSession(self._http, SessionInfo.parse(answer))
 
+    async def run_once(
+        self,
+        code: str,
+        *,
+        snapshot: Union[Snapshot, str, None] = None,
+        snapshot_bytes: Optional[str] = None,
+        keep: Optional[str] = None,
+        ttl_s: Optional[int] = None,
+        language: Optional[str] = None,
+        context: Optional[str] = None,
+        stdin: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+        runtime: Optional[str] = None,
+        engine: Optional[str] = None,
+        image: Optional[str] = None,
+        limits: Optional[Mapping[str, float]] = None,
+        network: Optional[str] = None,
+        dependencies: Optional[Mapping[str, str]] = None,
+        env: Optional[Mapping[str, str]] = None,
+    ) -> RunOnceResult:
+        """Code in a session of its own that ends with it.
+
+        It begins with a snapshot if one is given, by id or as the ``snapshot_bytes`` of an earlier answer. ``keep``
+        asks for a new one: ``"snapshot"``, or ``"bytes"``, with which the caller holds all there is between two calls.
+        When that fails the answer has ``keep_error`` beside the execution. A request that fails is not sent again.
+        """
+        body = {
+            "code": code,
+            "snapshot": snapshot.id if isinstance(snapshot, Snapshot) else snapshot,
+            "snapshot_bytes": snapshot_bytes,
+            "keep": keep,
+            "ttl_s": ttl_s,
+            "language": language,
+            "context": context,
+            "stdin": stdin,
+            "timeout_s": timeout_s,
+            "runtime": runtime,
+            "engine": engine,
+            "image": image,
+            "limits": limits,
+            "network": network,
+            "dependencies": dependencies,
+            "env": env,
+        }
+        body = {name: value for name, value in body.items() if value is not None}
+        # Sent again, the code would run again: the server cannot know one such request from another.
+        answer = await self._http.call(
+            "POST", "/v1/run", json=body, timeout_s=START_S + (timeout_s or 0), retries=0
+        )
+        return RunOnceResult.parse(answer)
+
     async def get_session(self, session_id: str) -> AsyncSession:
         """A session that exists, by its id."""
         answer = await self._http.call("GET", f"/v1/sessions/{quote(session_id, safe='')}")
         return AsyncSession(self._http, SessionInfo.parse(answer))
+
+    async def find_session(self, key: str) -> Optional[AsyncSession]:
+        """The session of this key that has not ended, or None."""
+        async for info in self.sessions(key=key):
+            if info.status not in ENDED:
+                return AsyncSession(self._http, info)
+        return None
+
+    async def stop_session(
+        self, session_id: Optional[str] = None, *, key: Optional[str] = None, purge: bool = False
+    ) -> None:
+        """Ends a session by its id, or by its key; one that is gone already is fine. ``purge``: see ``stop``."""
+        if (session_id is None) == (key is None):
+            raise TypeError("give either a session's id or its key")
+        try:
+            if session_id is not None:
+                path = f"/v1/sessions/{quote(session_id, safe='')}"
+                await self._http.call("DELETE", path, params={"purge": "true"} if purge else None)
+            elif key is not None and (found := await self.find_session(key)) is not None:
+                await found.stop(purge=purge)
+        except NotFoundError:
+            return
 
     async def sessions(
         self, *, key: Optional[str] = None, status: Optional[str] = None, label: Optional[str] = None
@@ -108,6 +228,10 @@ class AsyncSandbar:
         """Who calls: tenant, key, scopes."""
         return Me.parse(await self._http.call("GET", "/v1/me"))
 
+    async def policy(self) -> EffectivePolicy:
+        """What the caller's tenant may do, and how much it may have."""
+        return EffectivePolicy.parse(await self._http.call("GET", "/v1/policy"))
+
     async def console_link(self) -> ConsoleLink:
         """A link that signs a browser in to the console, once, within 10 minutes."""
         return ConsoleLink.parse(await self._http.call("POST", "/v1/console/codes"))
@@ -115,6 +239,36 @@ class AsyncSandbar:
     def events(self, *, last_event_id: Optional[str] = None) -> AsyncIterator[TenantEvent]:
         """What happens in the tenant from now on, or after an event. ``hello`` comes first; events come at least once."""
         return tenant_events(self._http, last_event_id)
+
+    async def audit(
+        self,
+        *,
+        action: Optional[str] = None,
+        target: Optional[str] = None,
+        by: Optional[str] = None,
+        address: Optional[str] = None,
+        result: Optional[str] = None,
+        since: Union[str, datetime, None] = None,
+        until: Union[str, datetime, None] = None,
+        tenant: Optional[str] = None,
+    ) -> AsyncIterator[AuditEntry]:
+        """Who did what, newest first: of the tenant, and for operators of all."""
+        params = {
+            "action": action,
+            "target": target,
+            "by": by,
+            "address": address,
+            "result": result,
+            "since": _time(since),
+            "until": _time(until),
+            "tenant": tenant,
+        }
+        async for item in self._http.items("/v1/audit", params):
+            yield AuditEntry.parse(item)
+
+    async def usage(self, tenant: Optional[str] = None) -> Usage:
+        """What the tenant has used; for operators any tenant's."""
+        return Usage.parse(await self._http.call("GET", "/v1/usage", params={"tenant": tenant}))
 
     async def usage_series(
         self,
@@ -128,8 +282,16 @@ class AsyncSandbar:
         params = {"step": step, "from": _time(since), "to": _time(until), "tenant": tenant}
         return UsageSeries.parse(await self._http.call("GET", "/v1/usage/series", params=params))
 
+    async def health(self) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = await self._http.call("GET", "/healthz")
+        return answer
+
+    async def metrics(self) -> str:
+        """For Prometheus; operators only."""
+        return (await self._http.send("GET", "/metrics", headers={"accept": "*/*"})).text
+
     async def request(self, method: str, path: str, **options: Any) -> Any:
-        """Any other route, with the same retries and errors: ``request("GET", "/v1/usage")``."""
+        """Any other route, with the same retries and errors: ``request("GET", "/openapi.json")``."""
         return await self._http.call(method, path, **options)
 
     async def aclose(self) -> None:
@@ -171,7 +333,7 @@ class AsyncSandbox(AsyncSession):
         self._open = False
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_http", "info", "_path", "files", "artifacts", "datasets", "contexts"):
+        if name in ("_http", "info", "_path", "files", "artifacts", "datasets", "contexts", "processes"):
             raise SandbarError(
                 "NOT_OPEN", "the sandbox is not open", hint="Use it in a with block, or call open()."
             )

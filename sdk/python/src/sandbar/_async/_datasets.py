@@ -64,6 +64,10 @@ class AsyncDatasets:
     async def list(self) -> DatasetList:
         return DatasetList.parse(await self._http.call("GET", self._path))
 
+    async def delete(self, dataset_id: str) -> None:
+        """Takes it out of the session."""
+        await self._http.call("DELETE", f"{self._path}/{quote(dataset_id, safe='')}")
+
     async def export(self, dataset_id: str) -> Artifact:
         """Keeps the dataset, as it is now, as an artifact whose name carries the time."""
         answer = await self._http.call(

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
-from typing import Optional, Union
+from typing import Callable, Optional, Union
 
 import httpx
 
-from .._content import AsyncSource, Content, Download, files_below, unpack
+from .._content import AsyncSource, Content, Download, files_below, if_match_header, unpack
 from .._errors import ConnectionFailedError, NotFoundError, connection_failed
-from .._models import FileEntry, FileStat, Written
+from .._models import FileChange, FileEntry, FileStat, Written
 from .._retry import backoff_s
+from ._events import server_events
 from ._http import AsyncHttp
-from ._runtime import in_thread, sleep
+from ._runtime import bytes_of, in_thread, leave, sleep
 
 LocalPath = Union[str, "os.PathLike[str]"]
 Paths = list[Path]
@@ -46,17 +48,32 @@ class AsyncFiles:
             stream=True,
         )
         try:
-            async for chunk in response.aiter_bytes():
+            async for chunk in bytes_of(response):
                 yield chunk
         except httpx.TransportError as cause:
             raise connection_failed(cause, timed_out=isinstance(cause, httpx.TimeoutException)) from cause
         finally:
-            await response.aclose()
+            await leave(response)
 
-    async def write(self, path: str, content: AsyncSource) -> Written:
-        """Writes bytes, text, a ``Path``, an open file or chunks; folders on the way are made."""
+    async def write(
+        self,
+        path: str,
+        content: AsyncSource,
+        *,
+        mode: Optional[str] = None,
+        if_match: Optional[str] = None,
+    ) -> Written:
+        """Writes bytes, text, a ``Path``, an open file or chunks; folders on the way are made. ``mode`` is octal.
+        With ``if_match``, an etag that ``stat`` or an earlier write told, it fails with ``ETAG_MISMATCH`` when the
+        file has changed."""
+        headers = None if if_match is None else {"if-match": if_match_header(if_match)}
         answer = await self._http.call(
-            "PUT", self._path, params={"path": path}, content=Content(content), timeout_s=TRANSFER_S
+            "PUT",
+            self._path,
+            params={"path": path, "mode": mode},
+            content=Content(content),
+            headers=headers,
+            timeout_s=TRANSFER_S,
         )
         return Written.parse(answer or {})
 
@@ -85,6 +102,42 @@ class AsyncFiles:
         """Removes a file; ``recursive`` removes a folder with all it holds."""
         params = {"path": path, "recursive": True if recursive else None}
         await self._http.call("DELETE", self._path, params=params, timeout_s=TRANSFER_S)
+
+    async def mkdir(self, path: str) -> FileEntry:
+        """Makes a folder and those above it."""
+        answer = await self._http.call("POST", f"{self._path}/mkdir", json={"path": path}, idempotent=True)
+        return FileEntry.parse(answer)
+
+    async def move(self, source: str, target: str, *, overwrite: bool = False) -> FileEntry:
+        body = {"from": source, "to": target, "overwrite": overwrite}
+        return FileEntry.parse(await self._http.call("POST", f"{self._path}/move", json=body))
+
+    async def watch(
+        self,
+        path: str = ".",
+        *,
+        recursive: bool = False,
+        on_ready: Optional[Callable[[], object]] = None,
+    ) -> AsyncIterator[FileChange]:
+        """Changes below a folder, from when ``on_ready`` is called until the loop is left."""
+        params = {"path": path, "recursive": True if recursive else None}
+        async for raw in server_events(
+            self._http, f"{self._path}/watch", params=params, resume=False, on_open=on_ready
+        ):
+            yield FileChange.parse(json.loads(raw.data))
+
+    async def extract(self, path: str, archive: AsyncSource, *, gzip: bool = False) -> Written:
+        """Unpacks a tar archive below a path: all of it, or nothing."""
+        headers = {"content-type": "application/gzip" if gzip else "application/x-tar"}
+        answer = await self._http.call(
+            "PUT",
+            self._path,
+            params={"path": path, "extract": True},
+            headers=headers,
+            content=Content(archive),
+            timeout_s=TRANSFER_S,
+        )
+        return Written.parse(answer or {})
 
     async def upload(self, local: LocalPath, path: Optional[str] = None) -> None:
         """Copies a file, or a folder with all its files, into the session."""

@@ -9,6 +9,7 @@ from typing import Any, Callable, TypeVar
 
 import anyio
 import anyio.to_thread
+import httpx
 
 from .._content import Content
 
@@ -49,3 +50,12 @@ async def body_of(content: Content) -> AsyncIterator[bytes]:
         if chunk is None:
             return
         yield chunk
+
+
+def bytes_of(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The bytes of a streamed answer, as they come."""
+    return response.aiter_bytes()
+
+
+async def leave(response: httpx.Response) -> None:
+    await response.aclose()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Optional
 from urllib.parse import quote
 
+import httpx
+
+from .._content import Content
 from .._errors import ConnectionFailedError, SandbarError
 from .._models import (
     Completion,
@@ -15,23 +19,32 @@ from .._models import (
     Execution,
     Exported,
     Imported,
+    ListeningPort,
     Preview,
+    SessionEvent,
     SessionInfo,
     SessionMetrics,
+    SessionNetwork,
+    Snapshot,
     State,
 )
 from .._utf16 import units_of
 from ._artifacts import AsyncSessionArtifacts
 from ._datasets import AsyncDatasets
+from ._events import server_events
 from ._files import AsyncFiles
 from ._http import AsyncHttp
+from ._processes import AsyncProcesses
 from ._runtime import interruptions, last_words, sleep
 from ._stream import AsyncEventStream
+from ._terminal import AsyncTerminal
 
 #: How long one request waits for an execution before the client asks whether the server is still there.
 WAIT_S = 60.0
 #: A wait that ends sooner than this, retries included, never got anywhere.
 PROGRESS_S = 5.0
+#: A snapshot may have to wait for code, and be large.
+SNAPSHOT_S = 3600.0
 LAST_WORDS_S = 5.0
 LAST_STOP_S = 30.0
 
@@ -51,6 +64,7 @@ class AsyncSession:
         self.artifacts = AsyncSessionArtifacts(http, self._path)
         self.datasets = AsyncDatasets(http, self._path)
         self.contexts = AsyncContexts(http, self._path)
+        self.processes = AsyncProcesses(http, self._path)
 
     @property
     def id(self) -> str:
@@ -75,10 +89,18 @@ class AsyncSession:
         self.info = SessionInfo.parse(await self._http.call("GET", self._path))
         return self.info
 
-    async def stop(self) -> None:
-        """Ends the session. What is left in /session/artifacts is kept first; a second stop changes nothing."""
+    async def stop(self, *, purge: bool = False) -> None:
+        """Ends the session. What is left in /session/artifacts is kept first; a second stop changes nothing.
+
+        ``purge`` also removes the folder that storage BIND leaves on the host.
+        """
         # Artifacts are taken in before the answer comes.
-        await self._http.call("DELETE", self._path, timeout_s=max(120.0, self._http.config.timeout_s))
+        await self._http.call(
+            "DELETE",
+            self._path,
+            params={"purge": "true"} if purge else None,
+            timeout_s=max(120.0, self._http.config.timeout_s),
+        )
 
     async def __aenter__(self) -> AsyncSession:
         return self
@@ -174,15 +196,87 @@ class AsyncSession:
         """The events of an execution from the start, or after one that was seen."""
         return AsyncEventStream(self, execution_id=execution_id, last_event_id=last_event_id)
 
+    async def session_events(self) -> AsyncIterator[SessionEvent]:
+        """What happens to the session: its states, and progress while it is made. Ends with the connection."""
+        async for raw in server_events(self._http, f"{self._path}/events", resume=False):
+            yield SessionEvent(raw.id, raw.event, json.loads(raw.data))
+
     async def interrupt(self, execution_id: str) -> None:
         """Ends an execution as Ctrl-C would."""
         await self._http.call(
             "POST", f"{self._path}/executions/{quote(execution_id, safe='')}/interrupt", idempotent=True
         )
 
+    async def network(self) -> SessionNetwork:
+        """What it may reach by name, and what it has reached; of a session that was created with rules."""
+        return SessionNetwork.parse(await self._http.call("GET", f"{self._path}/network"))
+
+    async def set_network(self, rules: Mapping[str, Any]) -> SessionNetwork:
+        """Other rules instead: ``{"allow": [...]}``. They hold when this returns; what they do not allow has ended."""
+        return SessionNetwork.parse(await self._http.call("PUT", f"{self._path}/network", json=rules))
+
     async def metrics(self) -> SessionMetrics:
         """CPU, memory, processes and disk of the last minutes, the last of them now. Looking is not use."""
         return SessionMetrics.parse(await self._http.call("GET", f"{self._path}/metrics"))
+
+    async def snapshot(
+        self,
+        name: Optional[str] = None,
+        *,
+        ttl_s: Optional[int] = None,
+        on_busy: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Snapshot:
+        """Keeps files and variables outside of the session, which goes on.
+
+        ``contexts`` of the answer says of each variable what became of it. ``client.session(snapshot=...)`` makes a
+        session that begins with it. When code runs, ``on_busy`` is ``"wait"``, ``"refuse"`` or ``"fork"``.
+        """
+        body = {"name": name, "ttl_s": ttl_s, "on_busy": on_busy}
+        answer = await self._http.call(
+            "POST",
+            f"{self._path}/snapshots",
+            json={key: value for key, value in body.items() if value is not None},
+            headers={"idempotency-key": idempotency_key or uuid.uuid4().hex},
+            idempotent=True,
+            timeout_s=SNAPSHOT_S,
+        )
+        return Snapshot.parse(answer)
+
+    async def snapshots(self) -> AsyncIterator[Snapshot]:
+        """Newest first."""
+        async for item in self._http.items(f"{self._path}/snapshots"):
+            yield Snapshot.parse(item)
+
+    async def fork(
+        self,
+        count: int = 1,
+        *,
+        on_busy: Optional[str] = None,
+        labels: Optional[Mapping[str, str]] = None,
+        idle_ttl_s: Optional[int] = None,
+        max_lifetime_s: Optional[int] = None,
+    ) -> list[AsyncSession]:
+        """New sessions that begin with this one's files and variables: all of them, or none."""
+        body = {
+            "count": count,
+            "on_busy": on_busy,
+            "labels": labels,
+            "idle_ttl_s": idle_ttl_s,
+            "max_lifetime_s": max_lifetime_s,
+        }
+        answer = await self._http.call(
+            "POST",
+            f"{self._path}/fork",
+            json={key: value for key, value in body.items() if value is not None},
+            timeout_s=SNAPSHOT_S,
+        )
+        return [AsyncSession(self._http, SessionInfo.parse(item)) for item in answer["data"]]
+
+    async def ports(self) -> list[ListeningPort]:
+        """Where something listens inside the session, with the process that does."""
+        answer = await self._http.call("GET", f"{self._path}/ports")
+        return [ListeningPort.parse(item) for item in (answer or {}).get("data", [])]
 
     async def preview(self, port: int) -> Preview:
         """A link that shows a server in the session to whoever has it, for an hour."""
@@ -190,9 +284,49 @@ class AsyncSession:
             await self._http.call("POST", f"{self._path}/ports/{int(port)}/preview", idempotent=True)
         )
 
-    async def state(self) -> State:
-        """Variables, imports and working directory."""
-        return State.parse(await self._http.call("GET", f"{self._path}/state"))
+    def port_url(self, port: int, path: str = "/") -> str:
+        """Where a server that listens inside the session answers; requests need the API key."""
+        return self._http.config.url + self._port(port, path)
+
+    async def port_request(
+        self,
+        port: int,
+        path: str = "/",
+        *,
+        method: str = "GET",
+        params: Optional[Mapping[str, Any]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        content: Any = None,
+    ) -> httpx.Response:
+        """A request to a server inside the session; its answer comes back as it is, whatever its status."""
+        body = None if content is None else Content(content)
+        asked = {"accept": "*/*", **(headers or {})}
+        return await self._http.send(
+            method,
+            self._port(port, path),
+            params=params,
+            headers=asked,
+            content=body,
+            retries=0,
+            any_status=True,
+        )
+
+    def terminal(
+        self,
+        *,
+        cols: Optional[int] = None,
+        rows: Optional[int] = None,
+        process: Optional[str] = None,
+        after: Optional[int] = None,
+    ) -> AsyncTerminal:
+        """A shell, or the terminal of a process that has one; ``after`` is the last event id that was seen of it.
+        Needs the extra ``terminal``."""
+        params = {"cols": cols, "rows": rows, "process": process, "after": after}
+        return AsyncTerminal(self._http, f"{self._path}/terminal", params)
+
+    async def state(self, *, context: Optional[str] = None) -> State:
+        """Variables, imports and working directory of a context."""
+        return State.parse(await self._http.call("GET", f"{self._path}/state", params={"context": context}))
 
     async def complete(
         self, code: str, *, cursor: Optional[int] = None, context: Optional[str] = None
@@ -223,6 +357,9 @@ class AsyncSession:
             "POST", f"{self._path}/export", json={"files": wanted}, timeout_s=300.0
         )
         return [Exported.parse(item) for item in answer["data"]]
+
+    def _port(self, port: int, path: str) -> str:
+        return f"{self._path}/ports/{int(port)}/{path.lstrip('/')}"
 
     async def _wait(self, body: Mapping[str, Any], key: str) -> Execution:
         execution_id = None

@@ -14,7 +14,7 @@ from .._errors import ConnectionFailedError, connection_failed
 from .._models import Event, Execution
 from .._retry import backoff_s
 from .._sse import SseDecoder
-from ._runtime import interruptions, sleep
+from ._runtime import bytes_of, interruptions, sleep
 
 if TYPE_CHECKING:
     from ._session import AsyncSession
@@ -164,7 +164,7 @@ class AsyncEventStream:
                 timeout_s=SILENCE_S,
                 stream=True,
             )
-        self._chunks = self._response.aiter_bytes().__aiter__()
+        self._chunks = bytes_of(self._response).__aiter__()
 
     async def _hang_up(self) -> None:
         response, self._response, self._chunks = self._response, None, None

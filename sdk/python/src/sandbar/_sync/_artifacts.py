@@ -17,7 +17,7 @@ from .._models import Artifact, Link
 from .._retry import backoff_s
 from ._files import LocalPath
 from ._http import Http
-from ._runtime import in_thread, sleep
+from ._runtime import bytes_of, in_thread, leave, sleep
 
 ArtifactRef = Union[Artifact, str]
 
@@ -56,12 +56,26 @@ class Artifacts:
         check_sha256(hashlib.sha256(response.content).hexdigest(), known.sha256, known.name)
         return response.content
 
+    def read_text(self, artifact: ArtifactRef, encoding: str = "utf-8") -> str:
+        return (self.read(artifact)).decode(encoding)
+
     def read_range(self, artifact: ArtifactRef, start: int, end: int) -> bytes:
         """The bytes from ``start`` up to, and without, ``end``: for a look into large ones."""
         headers = {"accept": "*/*", "range": f"bytes={start}-{end - 1}"}
         path = f"/v1/artifacts/{_id(artifact)}/content"
         response = self._http.send("GET", path, headers=headers, timeout_s=120.0)
         return response.content
+
+    def stream(self, artifact: ArtifactRef, *, start: int = 0) -> Iterator[bytes]:
+        """The bytes as they come, from ``start`` on; for large artifacts and for going on after a cut."""
+        link = self.link(artifact)
+        headers = {"accept": "*/*", **({"range": f"bytes={start}-"} if start else {})}
+        response = self._http.send("GET", link.url, headers=headers, timeout_s=120.0, stream=True)
+        try:
+            for chunk in bytes_of(response):
+                yield chunk
+        finally:
+            leave(response)
 
     def save(self, artifact: ArtifactRef, local: Optional[LocalPath] = None) -> Path:
         """Downloads to a file (or into a folder). A cut download goes on where it stopped."""
@@ -103,10 +117,10 @@ class Artifacts:
         try:
             if response.status_code != 206:
                 download.restart()
-            for chunk in response.iter_bytes():
+            for chunk in bytes_of(response):
                 in_thread(download.write, chunk)
         finally:
-            response.close()
+            leave(response)
 
 
 class SessionArtifacts(Artifacts):

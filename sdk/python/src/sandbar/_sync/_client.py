@@ -13,16 +13,35 @@ from urllib.parse import quote
 import httpx
 
 from .._config import Config, normal_url
-from .._errors import SandbarError
-from .._models import ConsoleLink, Execution, Me, Sample, SessionInfo, TenantEvent, UsageSeries
+from .._errors import NotFoundError, SandbarError
+from .._models import (
+    AuditEntry,
+    ConsoleLink,
+    EffectivePolicy,
+    Execution,
+    Me,
+    RunOnceResult,
+    Sample,
+    SessionInfo,
+    Snapshot,
+    TenantEvent,
+    Usage,
+    UsageSeries,
+)
 from ._artifacts import Artifacts
 from ._events import tenant_events
 from ._http import Http
+from ._operator import DatasetSources, Hosts, Keys, Volumes
+from ._policies import Policies
 from ._runtime import last_words
+from ._secrets import Secrets
 from ._session import LAST_STOP_S, Session
+from ._settings import AgentSettings
+from ._snapshots import Snapshots
 
 #: A cold start may have to install dependencies.
 START_S = 600.0
+ENDED = ("stopped", "lost", "failed")
 
 
 class Sandbar:
@@ -42,6 +61,19 @@ class Sandbar:
         self._http = Http(self.config, transport)
         #: The artifacts of the tenant.
         self.artifacts = Artifacts(self._http)
+        #: The agent's model, keys and manners.
+        self.settings = AgentSettings(self._http)
+        #: What tenants may do, for operators.
+        self.policies = Policies(self._http)
+        #: What sessions' network may refer to by name.
+        self.secrets = Secrets(self._http)
+        self.volumes = Volumes(self._http)
+        #: What sessions were, for others to begin with.
+        self.snapshots = Snapshots(self._http)
+        #: For operators and admins.
+        self.hosts = Hosts(self._http)
+        self.keys = Keys(self._http)
+        self.dataset_sources = DatasetSources(self._http)
 
     @classmethod
     def from_env(cls, env_file: Union[str, Path, None] = None, **options: Any) -> Sandbar:
@@ -49,16 +81,22 @@ class Sandbar:
         found = Config.from_env(env_file)
         return cls(found.url, found.api_key, **options)
 
+    @property
+    def url(self) -> str:
+        return self.config.url
+
     def session(
         self,
         key: Optional[str] = None,
         *,
+        snapshot: Union[Snapshot, str, None] = None,
         runtime: Optional[str] = None,
+        engine: Optional[str] = None,
         image: Optional[str] = None,
         storage: Optional[str] = None,
         datasets: Union[str, Mapping[str, str], None] = None,
         limits: Optional[Mapping[str, float]] = None,
-        network: Optional[str] = None,
+        network: Union[str, Mapping[str, Any], None] = None,
         dependencies: Union[Mapping[str, str], Iterable[str], None] = None,
         env: Optional[Mapping[str, str]] = None,
         idle_ttl_s: Optional[int] = None,
@@ -66,11 +104,20 @@ class Sandbar:
         labels: Optional[Mapping[str, str]] = None,
         volumes: Optional[Iterable[Mapping[str, str]]] = None,
     ) -> Session:
-        """The session of this key, made if there is none; without a key, a new one. Waits until it is ready."""
+        """The session of this key, made if there is none; without a key, a new one. Waits until it is ready.
+
+        With ``snapshot`` it begins with the files and variables of that, and with its specification where nothing
+        else is said; ``session.info.restored`` says what became of each variable.
+
+        ``engine`` is ``"container"``, ``"wasm"`` or ``"any"`` (containers first), the server's default.
+        ``network`` is ``"none"``, ``"egress"`` or rules: ``{"allow": ["files.example.org", "*.example.com:443"]}``.
+        """
         body = {
             # A key of our own makes the request safe to repeat.
             "key": key if key is not None else f"py-{uuid.uuid4().hex}",
+            "snapshot": snapshot.id if isinstance(snapshot, Snapshot) else snapshot,
             "runtime": runtime,
+            "engine": engine,
             "image": image,
             "storage": storage,
             "datasets": {"access": datasets} if isinstance(datasets, str) else datasets,
@@ -89,10 +136,83 @@ class Sandbar:
         answer = self._http.call("POST", "/v1/sessions", json=body, idempotent=True, timeout_s=START_S)
         return Session(self._http, SessionInfo.parse(answer))
 
+    def run_once(
+        self,
+        code: str,
+        *,
+        snapshot: Union[Snapshot, str, None] = None,
+        snapshot_bytes: Optional[str] = None,
+        keep: Optional[str] = None,
+        ttl_s: Optional[int] = None,
+        language: Optional[str] = None,
+        context: Optional[str] = None,
+        stdin: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+        runtime: Optional[str] = None,
+        engine: Optional[str] = None,
+        image: Optional[str] = None,
+        limits: Optional[Mapping[str, float]] = None,
+        network: Optional[str] = None,
+        dependencies: Optional[Mapping[str, str]] = None,
+        env: Optional[Mapping[str, str]] = None,
+    ) -> RunOnceResult:
+        """Code in a session of its own that ends with it.
+
+        It begins with a snapshot if one is given, by id or as the ``snapshot_bytes`` of an earlier answer. ``keep``
+        asks for a new one: ``"snapshot"``, or ``"bytes"``, with which the caller holds all there is between two calls.
+        When that fails the answer has ``keep_error`` beside the execution. A request that fails is not sent again.
+        """
+        body = {
+            "code": code,
+            "snapshot": snapshot.id if isinstance(snapshot, Snapshot) else snapshot,
+            "snapshot_bytes": snapshot_bytes,
+            "keep": keep,
+            "ttl_s": ttl_s,
+            "language": language,
+            "context": context,
+            "stdin": stdin,
+            "timeout_s": timeout_s,
+            "runtime": runtime,
+            "engine": engine,
+            "image": image,
+            "limits": limits,
+            "network": network,
+            "dependencies": dependencies,
+            "env": env,
+        }
+        body = {name: value for name, value in body.items() if value is not None}
+        # Sent again, the code would run again: the server cannot know one such request from another.
+        answer = self._http.call(
+            "POST", "/v1/run", json=body, timeout_s=START_S + (timeout_s or 0), retries=0
+        )
+        return RunOnceResult.parse(answer)
+
     def get_session(self, session_id: str) -> Session:
         """A session that exists, by its id."""
         answer = self._http.call("GET", f"/v1/sessions/{quote(session_id, safe='')}")
         return Session(self._http, SessionInfo.parse(answer))
+
+    def find_session(self, key: str) -> Optional[Session]:
+        """The session of this key that has not ended, or None."""
+        for info in self.sessions(key=key):
+            if info.status not in ENDED:
+                return Session(self._http, info)
+        return None
+
+    def stop_session(
+        self, session_id: Optional[str] = None, *, key: Optional[str] = None, purge: bool = False
+    ) -> None:
+        """Ends a session by its id, or by its key; one that is gone already is fine. ``purge``: see ``stop``."""
+        if (session_id is None) == (key is None):
+            raise TypeError("give either a session's id or its key")
+        try:
+            if session_id is not None:
+                path = f"/v1/sessions/{quote(session_id, safe='')}"
+                self._http.call("DELETE", path, params={"purge": "true"} if purge else None)
+            elif key is not None and (found := self.find_session(key)) is not None:
+                found.stop(purge=purge)
+        except NotFoundError:
+            return
 
     def sessions(
         self, *, key: Optional[str] = None, status: Optional[str] = None, label: Optional[str] = None
@@ -109,6 +229,10 @@ class Sandbar:
         """Who calls: tenant, key, scopes."""
         return Me.parse(self._http.call("GET", "/v1/me"))
 
+    def policy(self) -> EffectivePolicy:
+        """What the caller's tenant may do, and how much it may have."""
+        return EffectivePolicy.parse(self._http.call("GET", "/v1/policy"))
+
     def console_link(self) -> ConsoleLink:
         """A link that signs a browser in to the console, once, within 10 minutes."""
         return ConsoleLink.parse(self._http.call("POST", "/v1/console/codes"))
@@ -116,6 +240,36 @@ class Sandbar:
     def events(self, *, last_event_id: Optional[str] = None) -> Iterator[TenantEvent]:
         """What happens in the tenant from now on, or after an event. ``hello`` comes first; events come at least once."""
         return tenant_events(self._http, last_event_id)
+
+    def audit(
+        self,
+        *,
+        action: Optional[str] = None,
+        target: Optional[str] = None,
+        by: Optional[str] = None,
+        address: Optional[str] = None,
+        result: Optional[str] = None,
+        since: Union[str, datetime, None] = None,
+        until: Union[str, datetime, None] = None,
+        tenant: Optional[str] = None,
+    ) -> Iterator[AuditEntry]:
+        """Who did what, newest first: of the tenant, and for operators of all."""
+        params = {
+            "action": action,
+            "target": target,
+            "by": by,
+            "address": address,
+            "result": result,
+            "since": _time(since),
+            "until": _time(until),
+            "tenant": tenant,
+        }
+        for item in self._http.items("/v1/audit", params):
+            yield AuditEntry.parse(item)
+
+    def usage(self, tenant: Optional[str] = None) -> Usage:
+        """What the tenant has used; for operators any tenant's."""
+        return Usage.parse(self._http.call("GET", "/v1/usage", params={"tenant": tenant}))
 
     def usage_series(
         self,
@@ -129,8 +283,16 @@ class Sandbar:
         params = {"step": step, "from": _time(since), "to": _time(until), "tenant": tenant}
         return UsageSeries.parse(self._http.call("GET", "/v1/usage/series", params=params))
 
+    def health(self) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = self._http.call("GET", "/healthz")
+        return answer
+
+    def metrics(self) -> str:
+        """For Prometheus; operators only."""
+        return (self._http.send("GET", "/metrics", headers={"accept": "*/*"})).text
+
     def request(self, method: str, path: str, **options: Any) -> Any:
-        """Any other route, with the same retries and errors: ``request("GET", "/v1/usage")``."""
+        """Any other route, with the same retries and errors: ``request("GET", "/openapi.json")``."""
         return self._http.call(method, path, **options)
 
     def close(self) -> None:
@@ -172,7 +334,7 @@ class Sandbox(Session):
         self._open = False
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_http", "info", "_path", "files", "artifacts", "datasets", "contexts"):
+        if name in ("_http", "info", "_path", "files", "artifacts", "datasets", "contexts", "processes"):
             raise SandbarError(
                 "NOT_OPEN", "the sandbox is not open", hint="Use it in a with block, or call open()."
             )

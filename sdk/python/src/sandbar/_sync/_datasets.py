@@ -65,6 +65,10 @@ class Datasets:
     def list(self) -> DatasetList:
         return DatasetList.parse(self._http.call("GET", self._path))
 
+    def delete(self, dataset_id: str) -> None:
+        """Takes it out of the session."""
+        self._http.call("DELETE", f"{self._path}/{quote(dataset_id, safe='')}")
+
     def export(self, dataset_id: str) -> Artifact:
         """Keeps the dataset, as it is now, as an artifact whose name carries the time."""
         answer = self._http.call(

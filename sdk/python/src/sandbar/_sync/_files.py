@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Optional, Union
+from typing import Callable, Optional, Union
 
 import httpx
 
-from .._content import Content, Download, Source, files_below, unpack
+from .._content import Content, Download, Source, files_below, if_match_header, unpack
 from .._errors import ConnectionFailedError, NotFoundError, connection_failed
-from .._models import FileEntry, FileStat, Written
+from .._models import FileChange, FileEntry, FileStat, Written
 from .._retry import backoff_s
+from ._events import server_events
 from ._http import Http
-from ._runtime import in_thread, sleep
+from ._runtime import bytes_of, in_thread, leave, sleep
 
 LocalPath = Union[str, "os.PathLike[str]"]
 Paths = list[Path]
@@ -47,17 +49,32 @@ class Files:
             stream=True,
         )
         try:
-            for chunk in response.iter_bytes():
+            for chunk in bytes_of(response):
                 yield chunk
         except httpx.TransportError as cause:
             raise connection_failed(cause, timed_out=isinstance(cause, httpx.TimeoutException)) from cause
         finally:
-            response.close()
+            leave(response)
 
-    def write(self, path: str, content: Source) -> Written:
-        """Writes bytes, text, a ``Path``, an open file or chunks; folders on the way are made."""
+    def write(
+        self,
+        path: str,
+        content: Source,
+        *,
+        mode: Optional[str] = None,
+        if_match: Optional[str] = None,
+    ) -> Written:
+        """Writes bytes, text, a ``Path``, an open file or chunks; folders on the way are made. ``mode`` is octal.
+        With ``if_match``, an etag that ``stat`` or an earlier write told, it fails with ``ETAG_MISMATCH`` when the
+        file has changed."""
+        headers = None if if_match is None else {"if-match": if_match_header(if_match)}
         answer = self._http.call(
-            "PUT", self._path, params={"path": path}, content=Content(content), timeout_s=TRANSFER_S
+            "PUT",
+            self._path,
+            params={"path": path, "mode": mode},
+            content=Content(content),
+            headers=headers,
+            timeout_s=TRANSFER_S,
         )
         return Written.parse(answer or {})
 
@@ -86,6 +103,42 @@ class Files:
         """Removes a file; ``recursive`` removes a folder with all it holds."""
         params = {"path": path, "recursive": True if recursive else None}
         self._http.call("DELETE", self._path, params=params, timeout_s=TRANSFER_S)
+
+    def mkdir(self, path: str) -> FileEntry:
+        """Makes a folder and those above it."""
+        answer = self._http.call("POST", f"{self._path}/mkdir", json={"path": path}, idempotent=True)
+        return FileEntry.parse(answer)
+
+    def move(self, source: str, target: str, *, overwrite: bool = False) -> FileEntry:
+        body = {"from": source, "to": target, "overwrite": overwrite}
+        return FileEntry.parse(self._http.call("POST", f"{self._path}/move", json=body))
+
+    def watch(
+        self,
+        path: str = ".",
+        *,
+        recursive: bool = False,
+        on_ready: Optional[Callable[[], object]] = None,
+    ) -> Iterator[FileChange]:
+        """Changes below a folder, from when ``on_ready`` is called until the loop is left."""
+        params = {"path": path, "recursive": True if recursive else None}
+        for raw in server_events(
+            self._http, f"{self._path}/watch", params=params, resume=False, on_open=on_ready
+        ):
+            yield FileChange.parse(json.loads(raw.data))
+
+    def extract(self, path: str, archive: Source, *, gzip: bool = False) -> Written:
+        """Unpacks a tar archive below a path: all of it, or nothing."""
+        headers = {"content-type": "application/gzip" if gzip else "application/x-tar"}
+        answer = self._http.call(
+            "PUT",
+            self._path,
+            params={"path": path, "extract": True},
+            headers=headers,
+            content=Content(archive),
+            timeout_s=TRANSFER_S,
+        )
+        return Written.parse(answer or {})
 
     def upload(self, local: LocalPath, path: Optional[str] = None) -> None:
         """Copies a file, or a folder with all its files, into the session."""

@@ -45,15 +45,19 @@ class Http:
         retry_timeouts: bool = True,
         retries: Optional[int] = None,
         stream: bool = False,
+        any_status: bool = False,
     ) -> httpx.Response:
-        """The answer, read unless ``stream``; raises SandbarError for anything that is not a success."""
+        """The answer, read unless ``stream``; raises SandbarError for anything that is not a success, unless an
+        answer of ``any_status`` is wanted."""
         if idempotent is None:
             idempotent = method in _IDEMPOTENT
         limit = self.config.max_retries if retries is None else retries
         attempt = 0
         while True:
             try:
-                return self._once(method, path, json, content, params, headers, timeout_s, stream)
+                return self._once(
+                    method, path, json, content, params, headers, timeout_s, stream, any_status
+                )
             except httpx.TransportError as cause:
                 timed_out = isinstance(cause, httpx.TimeoutException)
                 error: SandbarError = connection_failed(cause, timed_out=timed_out)
@@ -82,6 +86,7 @@ class Http:
         headers: Optional[Mapping[str, str]],
         timeout_s: Optional[float],
         stream: bool,
+        any_status: bool,
     ) -> httpx.Response:
         config = self.config
         sent_headers = {"accept": JSON, **(headers or {})}
@@ -108,7 +113,7 @@ class Http:
         )
         response = self._client.send(request, stream=True, follow_redirects=absolute)
         try:
-            if not response.is_success:
+            if not (response.is_success or any_status):
                 body = response.read()
                 raise error_from_answer(response.status_code, response.headers, body)
             if not stream:

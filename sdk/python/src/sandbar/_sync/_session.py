@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Optional
 from urllib.parse import quote
 
+import httpx
+
+from .._content import Content
 from .._errors import ConnectionFailedError, SandbarError
 from .._models import (
     Completion,
@@ -16,23 +20,32 @@ from .._models import (
     Execution,
     Exported,
     Imported,
+    ListeningPort,
     Preview,
+    SessionEvent,
     SessionInfo,
     SessionMetrics,
+    SessionNetwork,
+    Snapshot,
     State,
 )
 from .._utf16 import units_of
 from ._artifacts import SessionArtifacts
 from ._datasets import Datasets
+from ._events import server_events
 from ._files import Files
 from ._http import Http
+from ._processes import Processes
 from ._runtime import interruptions, last_words, sleep
 from ._stream import EventStream
+from ._terminal import Terminal
 
 #: How long one request waits for an execution before the client asks whether the server is still there.
 WAIT_S = 60.0
 #: A wait that ends sooner than this, retries included, never got anywhere.
 PROGRESS_S = 5.0
+#: A snapshot may have to wait for code, and be large.
+SNAPSHOT_S = 3600.0
 LAST_WORDS_S = 5.0
 LAST_STOP_S = 30.0
 
@@ -52,6 +65,7 @@ class Session:
         self.artifacts = SessionArtifacts(http, self._path)
         self.datasets = Datasets(http, self._path)
         self.contexts = Contexts(http, self._path)
+        self.processes = Processes(http, self._path)
 
     @property
     def id(self) -> str:
@@ -76,10 +90,18 @@ class Session:
         self.info = SessionInfo.parse(self._http.call("GET", self._path))
         return self.info
 
-    def stop(self) -> None:
-        """Ends the session. What is left in /session/artifacts is kept first; a second stop changes nothing."""
+    def stop(self, *, purge: bool = False) -> None:
+        """Ends the session. What is left in /session/artifacts is kept first; a second stop changes nothing.
+
+        ``purge`` also removes the folder that storage BIND leaves on the host.
+        """
         # Artifacts are taken in before the answer comes.
-        self._http.call("DELETE", self._path, timeout_s=max(120.0, self._http.config.timeout_s))
+        self._http.call(
+            "DELETE",
+            self._path,
+            params={"purge": "true"} if purge else None,
+            timeout_s=max(120.0, self._http.config.timeout_s),
+        )
 
     def __enter__(self) -> Session:
         return self
@@ -175,15 +197,87 @@ class Session:
         """The events of an execution from the start, or after one that was seen."""
         return EventStream(self, execution_id=execution_id, last_event_id=last_event_id)
 
+    def session_events(self) -> Iterator[SessionEvent]:
+        """What happens to the session: its states, and progress while it is made. Ends with the connection."""
+        for raw in server_events(self._http, f"{self._path}/events", resume=False):
+            yield SessionEvent(raw.id, raw.event, json.loads(raw.data))
+
     def interrupt(self, execution_id: str) -> None:
         """Ends an execution as Ctrl-C would."""
         self._http.call(
             "POST", f"{self._path}/executions/{quote(execution_id, safe='')}/interrupt", idempotent=True
         )
 
+    def network(self) -> SessionNetwork:
+        """What it may reach by name, and what it has reached; of a session that was created with rules."""
+        return SessionNetwork.parse(self._http.call("GET", f"{self._path}/network"))
+
+    def set_network(self, rules: Mapping[str, Any]) -> SessionNetwork:
+        """Other rules instead: ``{"allow": [...]}``. They hold when this returns; what they do not allow has ended."""
+        return SessionNetwork.parse(self._http.call("PUT", f"{self._path}/network", json=rules))
+
     def metrics(self) -> SessionMetrics:
         """CPU, memory, processes and disk of the last minutes, the last of them now. Looking is not use."""
         return SessionMetrics.parse(self._http.call("GET", f"{self._path}/metrics"))
+
+    def snapshot(
+        self,
+        name: Optional[str] = None,
+        *,
+        ttl_s: Optional[int] = None,
+        on_busy: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Snapshot:
+        """Keeps files and variables outside of the session, which goes on.
+
+        ``contexts`` of the answer says of each variable what became of it. ``client.session(snapshot=...)`` makes a
+        session that begins with it. When code runs, ``on_busy`` is ``"wait"``, ``"refuse"`` or ``"fork"``.
+        """
+        body = {"name": name, "ttl_s": ttl_s, "on_busy": on_busy}
+        answer = self._http.call(
+            "POST",
+            f"{self._path}/snapshots",
+            json={key: value for key, value in body.items() if value is not None},
+            headers={"idempotency-key": idempotency_key or uuid.uuid4().hex},
+            idempotent=True,
+            timeout_s=SNAPSHOT_S,
+        )
+        return Snapshot.parse(answer)
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """Newest first."""
+        for item in self._http.items(f"{self._path}/snapshots"):
+            yield Snapshot.parse(item)
+
+    def fork(
+        self,
+        count: int = 1,
+        *,
+        on_busy: Optional[str] = None,
+        labels: Optional[Mapping[str, str]] = None,
+        idle_ttl_s: Optional[int] = None,
+        max_lifetime_s: Optional[int] = None,
+    ) -> list[Session]:
+        """New sessions that begin with this one's files and variables: all of them, or none."""
+        body = {
+            "count": count,
+            "on_busy": on_busy,
+            "labels": labels,
+            "idle_ttl_s": idle_ttl_s,
+            "max_lifetime_s": max_lifetime_s,
+        }
+        answer = self._http.call(
+            "POST",
+            f"{self._path}/fork",
+            json={key: value for key, value in body.items() if value is not None},
+            timeout_s=SNAPSHOT_S,
+        )
+        return [Session(self._http, SessionInfo.parse(item)) for item in answer["data"]]
+
+    def ports(self) -> list[ListeningPort]:
+        """Where something listens inside the session, with the process that does."""
+        answer = self._http.call("GET", f"{self._path}/ports")
+        return [ListeningPort.parse(item) for item in (answer or {}).get("data", [])]
 
     def preview(self, port: int) -> Preview:
         """A link that shows a server in the session to whoever has it, for an hour."""
@@ -191,9 +285,49 @@ class Session:
             self._http.call("POST", f"{self._path}/ports/{int(port)}/preview", idempotent=True)
         )
 
-    def state(self) -> State:
-        """Variables, imports and working directory."""
-        return State.parse(self._http.call("GET", f"{self._path}/state"))
+    def port_url(self, port: int, path: str = "/") -> str:
+        """Where a server that listens inside the session answers; requests need the API key."""
+        return self._http.config.url + self._port(port, path)
+
+    def port_request(
+        self,
+        port: int,
+        path: str = "/",
+        *,
+        method: str = "GET",
+        params: Optional[Mapping[str, Any]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        content: Any = None,
+    ) -> httpx.Response:
+        """A request to a server inside the session; its answer comes back as it is, whatever its status."""
+        body = None if content is None else Content(content)
+        asked = {"accept": "*/*", **(headers or {})}
+        return self._http.send(
+            method,
+            self._port(port, path),
+            params=params,
+            headers=asked,
+            content=body,
+            retries=0,
+            any_status=True,
+        )
+
+    def terminal(
+        self,
+        *,
+        cols: Optional[int] = None,
+        rows: Optional[int] = None,
+        process: Optional[str] = None,
+        after: Optional[int] = None,
+    ) -> Terminal:
+        """A shell, or the terminal of a process that has one; ``after`` is the last event id that was seen of it.
+        Needs the extra ``terminal``."""
+        params = {"cols": cols, "rows": rows, "process": process, "after": after}
+        return Terminal(self._http, f"{self._path}/terminal", params)
+
+    def state(self, *, context: Optional[str] = None) -> State:
+        """Variables, imports and working directory of a context."""
+        return State.parse(self._http.call("GET", f"{self._path}/state", params={"context": context}))
 
     def complete(
         self, code: str, *, cursor: Optional[int] = None, context: Optional[str] = None
@@ -224,6 +358,9 @@ class Session:
             "POST", f"{self._path}/export", json={"files": wanted}, timeout_s=300.0
         )
         return [Exported.parse(item) for item in answer["data"]]
+
+    def _port(self, port: int, path: str) -> str:
+        return f"{self._path}/ports/{int(port)}/{path.lstrip('/')}"
 
     def _wait(self, body: Mapping[str, Any], key: str) -> Execution:
         execution_id = None

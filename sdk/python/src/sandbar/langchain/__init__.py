@@ -1,4 +1,4 @@
-"""LangChain and LangGraph tools on a Sandbar (``pip install sandbar[langchain]``).
+"""LangChain and LangGraph tools on a Sandbar (``pip install sandbar-client[langchain]``).
 
 Each factory returns a ``StructuredTool`` that works with ``invoke`` and ``ainvoke`` and answers text for the model
 and JSON descriptors as the message's ``artifact``. The session belongs to ``configurable.thread_id`` unless

@@ -12,7 +12,7 @@ from .._async._session import AsyncSession
 from .._models import Event
 from .._sync._session import Session
 from ._render import IMAGE_LIMIT_BYTES, OUTPUT_LIMIT_CHARS, execution_answer
-from ._sandboxes import Client, Sandboxes, SessionKeyFn
+from ._sandboxes import WASM_NOTICE, Client, Sandboxes, SessionKeyFn
 from ._tool import Answer, current_tool_call_id, make_tool
 
 
@@ -40,13 +40,15 @@ def make_code_sandbox_tool(
 
     ``image_limit_bytes=0`` keeps images out of the message, for models that take none in tool results.
     """
-    chosen = language or (session or {}).get("runtime") or "python"
+    spec = session or {}
+    chosen = language or spec.get("runtime") or "python"
     run, arun = _runner(language, timeout_s, image_limit_bytes, output_limit_chars)
     return make_tool(
         name,
         description
         or f"Run {chosen} code in a sandbox. State persists between calls. Files saved in /session/artifacts "
-        "are kept and can be downloaded by the user.",
+        "are kept and can be downloaded by the user."
+        + (f" {WASM_NOTICE}" if spec.get("engine") == "wasm" else ""),
         _CodeArgs,
         Sandboxes(client, session_key_fn, session),
         lambda s, key, code: run(s, key, code),

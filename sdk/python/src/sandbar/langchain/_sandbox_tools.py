@@ -22,14 +22,15 @@ def make_sandbox_tools(
     fetch_fn: Optional[Callable[..., Any]] = None,
     fetch_client: Any = None,
 ) -> list[StructuredTool]:
-    """All tools on one session specification; those of datasets only when it has any."""
+    """All tools on one session specification; those of datasets only when it has any, no terminal for ``engine="wasm"``."""
     common: dict[str, Any] = {"session_key_fn": session_key_fn, "session": session or {}}
     tools = [
         make_code_sandbox_tool(client, timeout_s=timeout_s, **common),
-        make_terminal_tool(client, timeout_s=timeout_s, **common),
         make_import_files_tool(client, **common),
         make_export_files_tool(client, **common),
     ]
+    if (session or {}).get("engine") != "wasm":
+        tools.insert(1, make_terminal_tool(client, timeout_s=timeout_s, **common))
     datasets = (session or {}).get("datasets") or "NONE"
     access = datasets if isinstance(datasets, str) else datasets.get("access", "NONE")
     if access != "NONE":

@@ -18,6 +18,12 @@ from .._sync._session import Session
 Client = Union[Sandbar, AsyncSandbar]
 SessionKeyFn = Callable[..., str]
 
+#: What a model has to know of a session that is no container.
+WASM_NOTICE = (
+    "The sandbox runs Python in WebAssembly (Pyodide): no other language, no shell, no child processes, no threads, "
+    "no servers."
+)
+
 
 class Sandboxes:
     """Finds the session of a call. Sync calls use a blocking client, async ones a client of their event loop."""
@@ -33,6 +39,7 @@ class Sandboxes:
         self._takes_config = session_key_fn is not None and _takes_an_argument(session_key_fn)
         self._spec = dict(spec or {})
         self._blocking: Optional[Sandbar] = client if isinstance(client, Sandbar) else None
+        self._told: set[str] = set()
         # A connection pool cannot be used from two event loops.
         self._by_loop: weakref.WeakKeyDictionary[Any, AsyncSandbar] = weakref.WeakKeyDictionary()
 
@@ -61,6 +68,13 @@ class Sandboxes:
         if client is None:
             client = self._by_loop[loop] = AsyncSandbar(**self._options())
         return await client.session(key, **self._spec)
+
+    def notice(self, session: Union[Session, AsyncSession]) -> Optional[str]:
+        """Told once of a session that is not what one expects; who asked for it by name has it in the description."""
+        if session.info.engine != "wasm" or self._spec.get("engine") == "wasm" or session.id in self._told:
+            return None
+        self._told.add(session.id)
+        return WASM_NOTICE
 
     def _options(self) -> dict[str, Any]:
         if self._client is None:

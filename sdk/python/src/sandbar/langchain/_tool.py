@@ -62,7 +62,8 @@ def make_tool(
     # LangChain hands the config to the parameter with this annotation; the model does not see it.
     def call(config: RunnableConfig, **arguments: Any) -> Answer:
         try:
-            return work(sandboxes.session(config), call_key(config), **arguments)
+            session = sandboxes.session(config)
+            return _noticed(sandboxes.notice(session), work(session, call_key(config), **arguments))
         except SandbarError as error:
             raise ToolException(str(error)) from error
 
@@ -70,7 +71,7 @@ def make_tool(
         try:
             session = await sandboxes.asession(config)
             answer: Answer = await awork(session, call_key(config), **arguments)
-            return answer
+            return _noticed(sandboxes.notice(session), answer)
         except SandbarError as error:
             raise ToolException(str(error)) from error
 
@@ -83,3 +84,12 @@ def make_tool(
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
+
+
+def _noticed(notice: Optional[str], answer: Answer) -> Answer:
+    content, artifact = answer
+    if notice is None:
+        return answer
+    if isinstance(content, str):
+        return f"[{notice}]\n{content}", artifact
+    return [{"type": "text", "text": f"[{notice}]"}, *content], artifact

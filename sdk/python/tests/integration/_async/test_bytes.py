@@ -83,6 +83,8 @@ async def test_artifacts(client, session, needs, tmp_path):
     assert (await client.artifacts.get(artifact.id)).sha256 == artifact.sha256
     assert await client.artifacts.read(artifact) == b"kept"
     assert await client.artifacts.read_range(artifact, 1, 3) == b"ep"
+    rest = [chunk async for chunk in client.artifacts.stream(artifact, start=1)]
+    assert b"".join(rest) == (await client.artifacts.read(artifact))[1:]
     assert (await session.artifacts.save(artifact.id, tmp_path)).read_bytes() == b"kept"
     link = await session.artifacts.link(artifact, expires_in_s=60)
     assert httpx.get(link.url, follow_redirects=True).content == b"kept"

@@ -84,6 +84,8 @@ def test_artifacts(client, session, needs, tmp_path):
     assert (client.artifacts.get(artifact.id)).sha256 == artifact.sha256
     assert client.artifacts.read(artifact) == b"kept"
     assert client.artifacts.read_range(artifact, 1, 3) == b"ep"
+    rest = [chunk for chunk in client.artifacts.stream(artifact, start=1)]
+    assert b"".join(rest) == (client.artifacts.read(artifact))[1:]
     assert (session.artifacts.save(artifact.id, tmp_path)).read_bytes() == b"kept"
     link = session.artifacts.link(artifact, expires_in_s=60)
     assert httpx.get(link.url, follow_redirects=True).content == b"kept"

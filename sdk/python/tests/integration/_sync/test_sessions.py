@@ -70,9 +70,44 @@ def test_completion_counts_as_python_does(session):
 def test_the_client_knows_who_it_is_and_makes_links_for_browsers(client, session):
     me = client.me()
     assert me.tenant and me.key["id"].startswith("key_") and "agent" in me.scopes and me.via == "key"
+    for line in client.audit(action="session.create"):
+        assert line.result == "ok" and line.target.startswith("ses_")
+        break
+    policy = client.policy()
+    assert policy.allow["volumes"] is True and "container" in policy.engines
+    set_ = client.policies.put("py-tenant", {"allow": {"egress": False}, "shares": {"sessions": 5}})
+    assert set_.effective["allow"]["egress"] is False and set_.effective["shares"]["sessions"] == 5
+    assert "py-tenant" in [one.tenant for one in client.policies.list()]
+    client.policies.remove("py-tenant")
+    assert (client.policies.get("py-tenant")).policy == {}
     link = client.console_link()
     assert link.url.endswith(f"/sign-in#{link.code}")
     assert "/preview/" in (session.preview(8000)).url
+
+
+def test_network_by_name_and_its_secrets(client):
+    stored = client.secrets.put("py-secret", "Bearer abc", hosts=["api.example.com"])
+    assert stored.hosts == ["api.example.com"] and "abc" not in str(stored.raw)
+    assert "py-secret" in [one.name for one in client.secrets.list()]
+    secret = {"host": "api.example.com", "header": "Authorization", "secret": "py-secret"}
+    session = client.session(network={"allow": ["files.example.org"], "secrets": [secret]})
+    assert session.info.network == {"allow": ["files.example.org"], "secrets": [secret]}
+    network = session.set_network({"allow": ["*.example.com:443"]})
+    assert network.allow == ["*.example.com:443"] and network.secrets == []
+    assert (session.network()).use["connections"] == 0
+    session.stop()
+    client.secrets.remove("py-secret")
+
+
+def test_settings_of_the_agent_are_kept_and_their_keys_are_not_shown(client):
+    changed = client.settings.update(model="openai:gpt-4o", api_key="sk-of-a-test-1234", iterations=7)
+    assert (changed.model, changed.iterations, changed.ready) == ("openai:gpt-4o", 7, True)
+    assert changed.api_keys["openai"]["last_four"] == "1234" and "sk-of-a-test" not in str(changed.raw)
+    with pytest.raises(sandbar.InvalidRequestError):
+        client.settings.update(model="nobody:x")
+    assert "openai" in [choice.provider for choice in client.settings.models()]
+    back = client.settings.update(api_key=None, model=None, iterations=None)
+    assert (back.iterations, list(back.own)) == (25, [])
 
 
 def test_events_tell_what_happens_and_resume(client, session):

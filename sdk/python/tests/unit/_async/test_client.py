@@ -70,6 +70,21 @@ async def test_an_id_cannot_lead_to_another_path():
     ]
 
 
+async def test_run_once_is_sent_once_because_its_code_would_run_again():
+    fake = FakeSandbar(problem(503, "HOST_UNREACHABLE", retryable=True))
+    client = AsyncSandbar("http://sandbar.test", "x", transport=fake)
+    with pytest.raises(sandbar.SandbarError, match="HOST_UNREACHABLE"):
+        await client.run_once("x", keep="bytes")
+    assert len(fake.requests) == 1
+
+
+async def test_run_once_says_why_nothing_was_kept():
+    error = {"code": "HOST_UNREACHABLE", "detail": "because", "hint": "do this"}
+    fake = FakeSandbar(httpx.Response(200, json={"execution": EXECUTION, "keep_error": error}))
+    answer = await AsyncSandbar("http://sandbar.test", "x", transport=fake).run_once("x", keep="snapshot")
+    assert (answer.execution.text, answer.snapshot, answer.keep_error) == ("42", None, error)
+
+
 async def test_run_retries_with_the_same_idempotency_key():
     fake, session = await a_session(
         httpx.ReadError("cut"),
@@ -344,3 +359,41 @@ async def test_interrupting_a_cancelled_request_needs_the_server_only_once():
     with pytest.raises(KeyboardInterrupt):
         await session.run("x")
     assert len(fake.requests) == 3
+
+
+SETTINGS = {
+    "model": "openai:gpt-4o",
+    "api_keys": {"openai": {"set": True, "last_four": "abcd", "from": "settings"}},
+    "own": ["model"],
+    "ready": True,
+}
+
+
+async def test_settings_are_shown_changed_and_tested():
+    choices = {"providers": [{"provider": "ollama", "ready": True, "models": ["ollama:qwen3"]}]}
+    verdict = {"ok": False, "detail": "openai:gpt-4o said 401", "model": "openai:gpt-4o", "duration_ms": 12}
+    fake = FakeSandbar(
+        httpx.Response(200, json=SETTINGS),
+        httpx.Response(200, json=SETTINGS),
+        httpx.Response(200, json=verdict),
+        httpx.Response(200, json=choices),
+    )
+    client = AsyncSandbar("http://sandbar.test", "x", transport=fake)
+    shown = await client.settings.get()
+    assert (shown.model, shown.ready) == ("openai:gpt-4o", True)
+    assert shown.api_keys["openai"]["last_four"] == "abcd"
+    await client.settings.update(model="openai:gpt-4o", api_key="sk-secret", temperature=None)
+    assert (await client.settings.test(model="openai:gpt-4o")).detail == "openai:gpt-4o said 401"
+    assert [choice.models for choice in await client.settings.models()] == [["ollama:qwen3"]]
+    assert [(request.method, request.url.path) for request in fake.requests] == [
+        ("GET", "/v1/settings"),
+        ("PUT", "/v1/settings"),
+        ("POST", "/v1/settings/test"),
+        ("GET", "/v1/settings/models"),
+    ]
+    # What is left out stays as it is; None is said.
+    assert json.loads(fake.requests[1].content) == {
+        "model": "openai:gpt-4o",
+        "api_key": "sk-secret",
+        "temperature": None,
+    }

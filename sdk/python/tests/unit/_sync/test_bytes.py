@@ -50,6 +50,24 @@ def sent(request):
     return request.read()
 
 
+def test_a_file_is_replaced_only_as_it_was_seen():
+    written = httpx.Response(201, json={"size": 1, "sha256": "", "etag": "b-1"})
+    fake, session = a_session(written, written, problem(412, "ETAG_MISMATCH"))
+    assert (session.files.write("a", "x", if_match="a-1")).etag == "b-1"
+    session.files.write("a", "x", if_match='"b-1"')
+    with pytest.raises(sandbar.SandbarError, match="ETAG_MISMATCH"):
+        session.files.write("a", "x", if_match="*")
+    assert [request.headers["if-match"] for request in fake.requests[1:]] == ['"a-1"', '"b-1"', "*"]
+
+
+def test_listening_ports_are_told():
+    port = {"port": 8000, "addresses": ["::"], "pid": 7, "command": "python3", "process_id": None}
+    fake, session = a_session(httpx.Response(200, json={"data": [port], "next_cursor": None}))
+    [listening] = session.ports()
+    assert (listening.port, listening.addresses, listening.pid) == (8000, ("::",), 7)
+    assert fake.requests[-1].url.path.endswith("/ports")
+
+
 def test_files_are_written_from_anything(tmp_path):
     local = tmp_path / "local file"
     local.write_bytes(DATA)

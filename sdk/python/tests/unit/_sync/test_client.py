@@ -71,6 +71,21 @@ def test_an_id_cannot_lead_to_another_path():
     ]
 
 
+def test_run_once_is_sent_once_because_its_code_would_run_again():
+    fake = FakeSandbar(problem(503, "HOST_UNREACHABLE", retryable=True))
+    client = Sandbar("http://sandbar.test", "x", transport=fake)
+    with pytest.raises(sandbar.SandbarError, match="HOST_UNREACHABLE"):
+        client.run_once("x", keep="bytes")
+    assert len(fake.requests) == 1
+
+
+def test_run_once_says_why_nothing_was_kept():
+    error = {"code": "HOST_UNREACHABLE", "detail": "because", "hint": "do this"}
+    fake = FakeSandbar(httpx.Response(200, json={"execution": EXECUTION, "keep_error": error}))
+    answer = Sandbar("http://sandbar.test", "x", transport=fake).run_once("x", keep="snapshot")
+    assert (answer.execution.text, answer.snapshot, answer.keep_error) == ("42", None, error)
+
+
 def test_run_retries_with_the_same_idempotency_key():
     fake, session = a_session(
         httpx.ReadError("cut"),
@@ -345,3 +360,41 @@ def test_interrupting_a_cancelled_request_needs_the_server_only_once():
     with pytest.raises(KeyboardInterrupt):
         session.run("x")
     assert len(fake.requests) == 3
+
+
+SETTINGS = {
+    "model": "openai:gpt-4o",
+    "api_keys": {"openai": {"set": True, "last_four": "abcd", "from": "settings"}},
+    "own": ["model"],
+    "ready": True,
+}
+
+
+def test_settings_are_shown_changed_and_tested():
+    choices = {"providers": [{"provider": "ollama", "ready": True, "models": ["ollama:qwen3"]}]}
+    verdict = {"ok": False, "detail": "openai:gpt-4o said 401", "model": "openai:gpt-4o", "duration_ms": 12}
+    fake = FakeSandbar(
+        httpx.Response(200, json=SETTINGS),
+        httpx.Response(200, json=SETTINGS),
+        httpx.Response(200, json=verdict),
+        httpx.Response(200, json=choices),
+    )
+    client = Sandbar("http://sandbar.test", "x", transport=fake)
+    shown = client.settings.get()
+    assert (shown.model, shown.ready) == ("openai:gpt-4o", True)
+    assert shown.api_keys["openai"]["last_four"] == "abcd"
+    client.settings.update(model="openai:gpt-4o", api_key="sk-secret", temperature=None)
+    assert (client.settings.test(model="openai:gpt-4o")).detail == "openai:gpt-4o said 401"
+    assert [choice.models for choice in client.settings.models()] == [["ollama:qwen3"]]
+    assert [(request.method, request.url.path) for request in fake.requests] == [
+        ("GET", "/v1/settings"),
+        ("PUT", "/v1/settings"),
+        ("POST", "/v1/settings/test"),
+        ("GET", "/v1/settings/models"),
+    ]
+    # What is left out stays as it is; None is said.
+    assert json.loads(fake.requests[1].content) == {
+        "model": "openai:gpt-4o",
+        "api_key": "sk-secret",
+        "temperature": None,
+    }

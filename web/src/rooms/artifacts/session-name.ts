@@ -1,0 +1,13 @@
+/** @module A person knows a session by its key, and an artifact tells only its id. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { sessionsQuery } from "../../api/sessions-query.ts";
+
+/** The key, as long as the list of sessions has it. */
+export function useSessionNames(enabled: boolean): (id: string) => string | undefined {
+  const { data } = useQuery({ ...sessionsQuery, enabled });
+  return useMemo(() => {
+    const names = new Map(data?.map(({ id, key }) => [id, key]));
+    return (id) => names.get(id);
+  }, [data]);
+}
