@@ -12,9 +12,10 @@ export async function readSecret(question: string): Promise<string> {
 }
 
 function typed(question: string): Promise<string> {
-  process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const readline = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 });
+  // Only now does the terminal no longer show what is typed.
+  process.stderr.write(question);
   return new Promise((resolve) => {
     readline.once("SIGINT", () => {
       readline.close();
