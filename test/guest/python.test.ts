@@ -376,6 +376,7 @@ Rich()`);
   it("hears an interrupt where Python lets no exception through", async () => {
     for (const code of [
       "class Slow:\n    def __del__(self): sum(range(20_000))\nprint('go')\nwhile True: Slow()",
+      "class Slower:\n    def __del__(self): sum(range(2_000_000))\nprint('go')\nlist(map(lambda _: Slower() and None, iter(int, 1)))",
       "import os\nos.register_at_fork(before=lambda: sum(range(200_000)))\nprint('go')\nwhile True:\n    if (child := os.fork()) == 0: os._exit(0)\n    os.waitpid(child, 0)",
     ]) {
       const execution = box.start(code);

@@ -25,8 +25,6 @@ STRAGGLER_LOOKS = 50
 HANGUP_S = 0.2
 EARLY_S = 0.5
 AGAIN_S = (0.5, 1.5, 3.0)
-UNHEARD_S = 0.02
-INSIST_S = 0.2
 SPAWN_AGAIN_S = 0.05
 SPAWN_TRIES = 100
 
@@ -52,8 +50,6 @@ class Context:
         self._began = (0.0, 0)
         self._handed_over = 0.0
         self._interrupted = False
-        self._insisting = False
-        self._signalled = 0.0
         self._started_seq = 0
         self._streams = ()
         self._pipes = ()
@@ -102,7 +98,6 @@ class Context:
             self._loop.after(early, lambda: self.interrupt(execution, first))
         elif execution is self._running:
             self._interrupted = True
-            self._signalled = time.monotonic()
             process_tree.signal_group(self._kernel.pid, signal.SIGINT)
             self._wire.interrupted()
             if process_tree.crowded():
@@ -117,13 +112,6 @@ class Context:
         elif execution in self._queue:
             self._queue.remove(execution)
             self._end_unstarted(execution, "interrupted", None)
-
-    def _insist(self, execution: Execution) -> None:
-        """Code that loses interrupts may lose the word of it, too."""
-        if execution is self._running:
-            if time.monotonic() - self._signalled > INSIST_S / 2:
-                self.interrupt(execution, first=False)
-            self._loop.after(INSIST_S, lambda: self._insist(execution))
 
     def _interrupt_silent(self, execution: Execution) -> None:
         """Code that has said something had begun: it heard the first one, and may be cleaning up."""
@@ -418,11 +406,6 @@ class Context:
         elif op == "error" and running is not None and self._ticket.ends(message):
             self._drain()
             self._journal.event(running, "error", **bounded_error(running, message))
-        elif op == "unheard" and running is not None and self._interrupted:
-            self._loop.after(UNHEARD_S, lambda: self.interrupt(running, first=False))
-            if not self._insisting:
-                self._insisting = True
-                self._loop.after(INSIST_S, lambda: self._insist(running))
         elif op == "late" and message.get("stream") in self._late:
             self._late[message["stream"]].text(str(message.get("text", "")))
         elif op == "answer":
@@ -470,7 +453,7 @@ class Context:
         self._handed_over = time.monotonic()
         self._ticket = ticket = Ticket()
         self._began = process_tree.now()
-        self._interrupted = self._insisting = False
+        self._interrupted = False
         self.used = True
         execution.loss = self._loss()
         self._guest.oom_strikes.look()

@@ -13,6 +13,7 @@ class Interrupts:
         self._channel = channel
         self._running = False
         self._pending = False
+        self._raised = self._lost = False
         self._others = sys.unraisablehook
         sys.unraisablehook = self._on_unraisable
         self._install()
@@ -20,18 +21,18 @@ class Interrupts:
     def begin(self) -> None:
         """Anew for each execution: an earlier one may have put its own handler in, or SIG_IGN."""
         self._install()
-        self._pending = False
+        self._pending = self._raised = self._lost = False
         self._running = True
 
     def end(self) -> None:
-        self._running = False
+        self._running = self._lost = False
 
     def check(self) -> None:
         """After a send: deliver what came during it."""
         if self._pending:
             self._pending = False
             if self._running:
-                raise KeyboardInterrupt
+                self._raise()
 
     def _install(self) -> None:
         _set_handler(_SIGINT, self._on_signal)
@@ -42,19 +43,42 @@ class Interrupts:
         if self._channel.sending:
             self._pending = True
             return
+        self._raise()
+
+    def _raise(self) -> None:
+        self._raised = True
         raise KeyboardInterrupt
 
     def _on_unraisable(self, unraisable) -> None:
-        """Where Python lets no exception through (`__del__`, callbacks, hooks of a fork) the interrupt is lost: it has to come again."""
+        """Where Python lets no exception through (`__del__`, callbacks, hooks of a fork) the interrupt is lost: the next line raises it."""
         # One that comes now would be lost too.
         self._channel.sending += 1
         try:
-            if self._running and unraisable.exc_type is KeyboardInterrupt:
-                self._pending = True
+            if self._running and self._raised and unraisable.exc_type is KeyboardInterrupt:
+                self._lost = True
             else:
                 self._others(unraisable)
-            while self._pending:
+            if self._lost or self._pending:
+                self._lost = True
                 self._pending = False
-                self._channel.send({"op": "unheard"})
+                self._raise_at_next_line()
         finally:
             self._channel.sending -= 1
+
+    def _raise_at_next_line(self) -> None:
+        frame = sys._getframe(2)
+        while frame is not None:
+            frame.f_trace = self._on_line
+            frame = frame.f_back
+        sys.settrace(self._on_line)
+
+    def _on_line(self, _frame, event, _value):
+        if not self._lost:
+            if sys.gettrace() == self._on_line:
+                sys.settrace(None)
+            return None
+        if event == "line" and not self._channel.sending:
+            self._lost = False
+            # Python ends the tracing where its function raises.
+            self._raise()
+        return self._on_line
