@@ -12,6 +12,7 @@ export default defineConfig({
           include: [
             "{shared,worker,agent,agent-host,sdk,web,cli}/{src,local,setup,deploy,wasm}/**/*.test.ts",
             "docs/*.test.ts",
+            "bench/chaos/*.test.ts",
             "test/run/*.test.ts",
           ],
           exclude,

@@ -1,6 +1,6 @@
 /** @module The parts of the daemon, each made with what it needs of the others. */
 import { randomUUID } from "node:crypto";
-import { SandbarError, VERSION } from "@sandbar/shared";
+import { SandbarError, SpanExporter, VERSION } from "@sandbar/shared";
 import { ArtifactExport } from "./artifacts/artifact-export.ts";
 import { ArtifactIngest } from "./artifacts/artifact-ingest.ts";
 import type { BindFolders } from "./box/bind-folders.ts";
@@ -22,6 +22,7 @@ import { SettledOutcomes } from "./execution/settled-outcomes.ts";
 import { FileCalls } from "./files/file-calls.ts";
 import { Tunnels } from "./guest/tunnels.ts";
 import type { Config } from "./host/config.ts";
+import { Figures } from "./host/figures.ts";
 import { createSigner, type Identity } from "./host/identity.ts";
 import type { Log } from "./host/log.ts";
 import { Journal } from "./journal/journal.ts";
@@ -52,7 +53,9 @@ export type DaemonParts = Awaited<ReturnType<typeof makeParts>>;
 export async function makeParts(options: DaemonOptions) {
   const { config, identity, engine, bindFolders, log, onJournalBroken, onEnd } = options;
   const url = config.url ?? identity.url;
-  const journal = new Journal(config.home, onJournalBroken);
+  const figures = new Figures();
+  const spans = config.traces && spanExporter(config.traces, identity, log);
+  const journal = new Journal(config.home, onJournalBroken, (ms) => figures.journalWrote(ms));
   const capacity: CapacityWatch = new CapacityWatch(config, engine, () => trimCaches(), log);
   const link: Link = new Link({
     url,
@@ -60,6 +63,7 @@ export async function makeParts(options: DaemonOptions) {
     version: VERSION,
     boot: randomUUID(),
     log,
+    figures,
     sign: await createSigner(identity),
     describe: (brief) => ({
       last_n: journal.lastN(),
@@ -103,6 +107,7 @@ export async function makeParts(options: DaemonOptions) {
     engine,
     journal,
     log,
+    figures,
     room: () => config.maxSessions - sessions.live,
     busy: () => sessions.starting > 0,
   });
@@ -120,6 +125,7 @@ export async function makeParts(options: DaemonOptions) {
     removals,
     leftFolders,
     plane,
+    watchers: { figures, spans },
     network: { resolve: resolver(config.egress.dns), reachable: new Reachable(config.egress.allow) },
     log,
   });
@@ -149,6 +155,7 @@ export async function makeParts(options: DaemonOptions) {
       ...hostLoadCalls(config.home, () => pool.shelves()),
     },
     send: (frame) => link.send(frame),
+    log,
   });
   const intake: Intake = new Intake(link, {
     lastN: () => journal.lastN(),
@@ -162,6 +169,9 @@ export async function makeParts(options: DaemonOptions) {
 
   return {
     config,
+    identity,
+    figures,
+    spans,
     engine,
     journal,
     log,
@@ -176,4 +186,20 @@ export async function makeParts(options: DaemonOptions) {
     datasetCache,
     datasetJournal,
   };
+}
+
+const SPANS_AFTER_MS = 1000;
+
+function spanExporter(
+  { endpoint, headers }: NonNullable<Config["traces"]>,
+  { host_id }: Identity,
+  log: Log,
+): SpanExporter {
+  return new SpanExporter({
+    endpoint,
+    headers,
+    resource: { "service.name": "sandbar-agent-host", "service.version": VERSION, "host.id": host_id },
+    soon: (flush) => void setTimeout(flush, SPANS_AFTER_MS),
+    onError: (error, lost) => log.warn({ err: error, lost }, "spans are lost"),
+  });
 }

@@ -5,10 +5,12 @@ import { type DaemonParts, makeParts } from "./daemon-parts.ts";
 import { dockerAnswers } from "./docker/docker-answers.ts";
 import { DockerEngine } from "./docker/docker-engine.ts";
 import type { Engine } from "./engine/engine.ts";
+import { registerGauges } from "./gauges.ts";
 import type { Config } from "./host/config.ts";
 import type { Identity } from "./host/identity.ts";
 import { takeLock } from "./host/lock.ts";
 import type { Log } from "./host/log.ts";
+import { MetricsServer } from "./metrics/metrics-server.ts";
 import { adoptSessions, sweepAgainAndAgain } from "./session/reconcile.ts";
 import { WasmEngine } from "./wasm/wasm-engine.ts";
 
@@ -17,12 +19,20 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, superseded: 3, removed: 4 } as
 /** `drain` serves nobody: it adopts what is there, stops it and goes. */
 export type DaemonMode = "serve" | "serve, then drain" | "drain";
 
+export type OpenEngine = (
+  config: Config,
+  hostId: string,
+  bindFolders: BindFolders,
+  log: Log,
+) => Promise<Engine>;
+
 /** Runs until told to go; the answer is the process's exit code. Without a drain, sandboxes are left as they are. */
 export async function runDaemon(
   config: Config,
   identity: Identity,
   log: Log,
   mode: DaemonMode,
+  openEngine: OpenEngine = openUsualEngine,
 ): Promise<number> {
   let drains = mode !== "serve";
   const end = Promise.withResolvers<number>();
@@ -53,6 +63,7 @@ export async function runDaemon(
   await takeUp(parts, stop.signal);
   if (mode === "drain") end.resolve(EXIT.ok);
   else serve(parts);
+  const figures = serveFigures(parts);
   log.info({ host: identity.host_id, home: config.home, version: VERSION }, "agent-host runs");
   const code = await end.promise;
 
@@ -60,24 +71,21 @@ export async function runDaemon(
   if (drains) await drain(parts);
   log.info({ code }, drains ? "drained; going" : "going; sessions run on");
   stop.abort();
+  figures?.stop();
+  await parts.spans?.flush();
   close(parts);
   lock.release();
   return code;
 }
 
 /** One engine for each daemon: the one that is asked for, else Docker where it answers. */
-async function openEngine(
-  config: Config,
-  hostId: string,
-  bindFolders: BindFolders,
-  log: Log,
-): Promise<Engine> {
+const openUsualEngine: OpenEngine = async (config, hostId, bindFolders, log) => {
   const chosen = config.engine ?? ((await dockerAnswers()) ? "docker" : "wasm");
   log.info({ engine: chosen }, config.engine ? "engine as configured" : "engine as found");
   return chosen === "wasm"
     ? WasmEngine.open(config, bindFolders, log)
     : DockerEngine.open(config, hostId, bindFolders, log);
-}
+};
 
 const GOING = {
   superseded: "a newer daemon has this host's id; going",
@@ -109,6 +117,15 @@ function serve({ link, pool, metrics }: DaemonParts): void {
   link.start();
   pool.start();
   metrics.start();
+}
+
+function serveFigures(parts: DaemonParts): MetricsServer | null {
+  const { config, figures, log } = parts;
+  if (config.metricsPort === 0) return null;
+  registerGauges(parts);
+  const server = new MetricsServer(config.metricsPort, figures.registry, log);
+  server.start();
+  return server;
 }
 
 async function drain({ pool, sessions, removals, leftFolders, engine }: DaemonParts): Promise<void> {

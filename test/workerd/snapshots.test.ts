@@ -637,7 +637,9 @@ describe("a fork", () => {
     const seen = new Set(daemon.frames);
     const caller = { tenant: "snapshots", made_by: "test" };
     daemon.obliging = false;
-    const forking = forkSession({ ...bindings, SESSIONS }, caller, session, { count: 2 });
+    const forking = forkSession({ ...bindings, SESSIONS }, caller, { request: "req_1" }, session, {
+      count: 2,
+    });
     const failing = expect(forking).rejects.toThrow("it is gone");
     const call = await daemon.waitFor(
       "call",

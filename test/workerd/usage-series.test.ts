@@ -1,6 +1,8 @@
+import { runInDurableObject } from "cloudflare:test";
 import type { Problem, UsagePoint, UsageSeries } from "@sandbar/shared";
 import { beforeEach, describe, expect, it } from "vitest";
 import { tenantObject } from "../../worker/src/rpc.ts";
+import { UsageBuckets } from "../../worker/src/tenant/usage-buckets.ts";
 import { bindings, Client } from "./client.ts";
 import { type FakeDaemon, onlyHost, outcome, printed, until } from "./fake-daemon.ts";
 
@@ -119,6 +121,32 @@ describe("usage over time", () => {
       news: [ended("3", at(now))],
     });
     expect(sum((await series()).data, "executions")).toBe(1);
+  });
+
+  it("has totals that never fall, also when hours are forgotten", async () => {
+    const fact = (at: number) => ({ at, ended: { error_code: "INTERRUPTED", duration_ms: 10 } });
+    const object = tenantObject(bindings, tenant);
+    await object.series({ from: 0, to: 1, step_s: 3600 });
+    await runInDurableObject(bindings.TENANTS.getByName(tenant), (_object, { storage: { sql } }) => {
+      const early = Date.parse("2026-01-01T00:00:00Z");
+      const usage = new UsageBuckets(sql);
+      usage.add([fact(early), { at: early, created: true }], 0, 1, early);
+      expect(usage.total()).toMatchObject({ executions: 1, created: 1 });
+      usage.add([fact(early + 100 * DAY)], 1, 1, early + 100 * DAY);
+      expect(usage.total()).toMatchObject({ executions: 2, errors: { INTERRUPTED: 2 } });
+      expect(usage.series({ from: early, to: early + DAY, step_s: 3600 }, early + 100 * DAY)).toEqual([]);
+      const again = new UsageBuckets(sql);
+      again.add([], 1, 2, early + 300 * DAY);
+      const { peak: _, ...total } = new UsageBuckets(sql).total();
+      expect(total).toEqual({
+        executions: 2,
+        errors: { INTERRUPTED: 2 },
+        latencies: { 25: 2 },
+        artifacts: 0,
+        artifact_bytes: 0,
+        created: 1,
+      });
+    });
   });
 
   it("takes the finest step that fits, and refuses what cannot be", async () => {

@@ -19,6 +19,7 @@ export default defineConfig({
         serviceBindings: { AGENT: () => new Response(null, { status: 503 }) },
         bindings: {
           SECRETS_KEY: "of-tests",
+          METRICS_TOKEN: "of-prometheus",
           TEST_MIGRATIONS: await readD1Migrations(resolve(repo, "migrations")),
         },
       },

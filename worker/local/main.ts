@@ -13,12 +13,15 @@ const MODEL_VARS = [
   ...["XAI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_BASE_URL"],
 ];
 
+/** Known by these names to whatever exports traces. */
+const TRACE_VARS = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_TRACES_SAMPLER_ARG"];
+
 const vars: Record<string, string> = {};
 for (const [name, value] of Object.entries(process.env))
   if (name.startsWith("SANDBAR_VAR_") && value !== undefined) vars[name.slice("SANDBAR_VAR_".length)] = value;
 
 // The agent's model and keys have the names that others use for them too.
-for (const name of MODEL_VARS) if (process.env[name]) vars[name] ??= process.env[name];
+for (const name of [...MODEL_VARS, ...TRACE_VARS]) if (process.env[name]) vars[name] ??= process.env[name];
 
 const server = await startLocalServer({
   home: resolve(process.env.SANDBAR_HOME ?? ".sandbar"),

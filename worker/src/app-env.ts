@@ -1,5 +1,5 @@
 /** @module What Hono handlers find in their context. */
-import type { ErrorCode } from "@sandbar/shared";
+import type { Cause, ErrorCode } from "@sandbar/shared";
 import type { HostClaim } from "./artifacts/host-auth.ts";
 import type { AuditNote } from "./audit/audited.ts";
 import type { Caller } from "./auth.ts";
@@ -9,6 +9,8 @@ export interface AppEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
+    /** The same for what the request sets in motion. */
+    cause: Cause;
     caller: Caller;
     host: HostClaim;
     /** With what the request was refused, if it was. */

@@ -10,6 +10,7 @@ import { consoleAnswer } from "./console/page.ts";
 import { drain } from "./drain.ts";
 import { requireKnownName } from "./host-name.ts";
 import { jsonBody } from "./json-body.ts";
+import { mayScrape } from "./monitoring/may-scrape.ts";
 import { type App, newApp } from "./openapi.ts";
 import { onError, problem } from "./problem.ts";
 import { dialsLimited, guessesCounted, rateLimited } from "./rates/rate-limits.ts";
@@ -48,6 +49,7 @@ import { snapshotRoutes } from "./routes/snapshots.ts";
 import { terminalRoutes } from "./routes/terminal.ts";
 import { usageRoutes } from "./routes/usage.ts";
 import { volumeRoutes } from "./routes/volumes.ts";
+import { traced } from "./traces.ts";
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const HAS_JSON_BODY = new Set(["POST", "PATCH", "DELETE"]);
@@ -63,6 +65,7 @@ export function createApp(): App {
     const given = c.req.header("X-Request-Id");
     const requestId = given && REQUEST_ID.test(given) ? given : newId("req");
     c.set("requestId", requestId);
+    c.set("cause", { request: requestId });
     // Set before the answer is made they cost nothing; afterwards each one makes a new Response.
     for (const [name, value] of Object.entries(usualHeaders(requestId))) c.header(name, value);
     // Links and origins are made of it, some after the work is done.
@@ -77,6 +80,7 @@ export function createApp(): App {
     if (c.res.status === 101 || c.res.headers.has("X-Request-Id")) return;
     for (const [name, value] of Object.entries(usualHeaders(requestId))) c.header(name, value);
   });
+  app.use(traced);
   app.use(audited);
   app.use("/v1/*", authenticated, rateLimited);
   for (const path of ["/agent/join", "/console/sign-in"]) app.use(path, guessesCounted);
@@ -90,7 +94,7 @@ export function createApp(): App {
     "/v1/run",
   ])
     app.use(path, requireScope("agent"));
-  app.use("/metrics", authenticated, requireScope("operator"));
+  app.use("/metrics", mayScrape);
   app.use("/v1/hosts/*", requireScope("operator"));
   app.use("/v1/dataset-sources/*", requireScope("operator"));
   app.use("/v1/policies/*", requireScope("operator"));

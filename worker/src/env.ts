@@ -62,6 +62,13 @@ export interface Env {
   XAI_API_KEY?: string;
   OPENROUTER_API_KEY?: string;
   AUDIT_RETENTION_DAYS?: string;
+  /** Whoever shows it may read `/metrics`, and nothing else (docs/monitoring.md). */
+  METRICS_TOKEN?: string;
+  /** Where traces go (docs/monitoring.md). */
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string;
+  OTEL_EXPORTER_OTLP_HEADERS?: string;
+  /** The share of requests that are traced, of those whose caller has not decided. */
+  OTEL_TRACES_SAMPLER_ARG?: string;
   /** Where a proxy says from where a request came. */
   CLIENT_ADDRESS_HEADER?: string;
   BLOB_GRACE_S?: string;
@@ -103,6 +110,8 @@ export const wrongKeysPerMinute = (env: Env) => setting(env.WRONG_KEYS_PER_MINUT
 /** A day at least: the database itself keeps what is younger. */
 export const auditRetentionMs = (env: Env) =>
   Math.max(1, setting(env.AUDIT_RETENTION_DAYS, 90)) * 24 * 3600_000;
+
+export const traceRatio = (env: Env) => setting(env.OTEL_TRACES_SAMPLER_ARG, 1);
 
 export const bodyIdleMs = (env: Env) => setting(env.BODY_IDLE_MS, 30_000);
 

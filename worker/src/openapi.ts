@@ -4,6 +4,7 @@ import {
   ApiKeySchema,
   AuditEntrySchema,
   ContextSchema,
+  DeepHealthSchema,
   EffectivePolicySchema,
   ExecutionSchema,
   HostLoadSchema,
@@ -41,6 +42,8 @@ export const ExecutionBody = named("Execution", ExecutionSchema);
 export const ContextBody = named("Context", ContextSchema);
 export const SnapshotBody = named("Snapshot", SnapshotSchema);
 export const ProcessBody = named("Process", ProcessSchema);
+/** Without `deep` it has no checks. */
+export const HealthBody = named("Health", DeepHealthSchema.partial({ checks: true }));
 export const HostBody = named("Host", HostSchema);
 export const HostLoadBody = named("HostLoad", HostLoadSchema);
 export const ApiKeyBody = named("ApiKey", ApiKeySchema);

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { Cause } from "@sandbar/shared";
 import type { Env } from "./env.ts";
 import type { FleetObject } from "./fleet/object.ts";
 import type { HostObject } from "./host/object.ts";
@@ -67,6 +68,15 @@ const sessionName = (tenant: string, session: string) => `${tenant}/${session}`;
 
 export const sessionObject = (env: Env, tenant: string, session: string) =>
   remote<SessionObject>(() => env.SESSIONS.getByName(sessionName(tenant, session)));
+
+/** The same object, which tells its host of which request a question is. */
+export function askedFor<T extends Pick<SessionObject, "ask">>(session: T, cause: Cause): T {
+  const ask: SessionObject["ask"] = (method, params, timeoutMs) =>
+    session.ask(method, params, timeoutMs, cause);
+  return new Proxy(session, {
+    get: (object, name) => (name === "ask" ? ask : Reflect.get(object, name)),
+  });
+}
 
 export const sessionKeyObject = (env: Env, tenant: string, keyDigest: string) =>
   remote<SessionKeyObject>(() => env.SESSION_KEYS.getByName(`${tenant}/${keyDigest}`));

@@ -11,6 +11,7 @@ import {
 } from "@sandbar/shared";
 import { describe, expect, it } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
+import { Figures } from "../host/figures.ts";
 import type { Log } from "../host/log.ts";
 import { backoffMs } from "../io/backoff.ts";
 import { Link, type LinkOptions } from "./link.ts";
@@ -114,6 +115,7 @@ function linkOptions(server: WebSocketServer): LinkOptions {
     version: "0",
     boot: "b",
     log: { debug() {}, info() {}, warn() {}, error() {} } as unknown as Log,
+    figures: new Figures(),
     sign: async () => "proof",
     describe: () => ({ last_n: 0, capacity: {} as never, sessions: [] }),
     onWelcome() {},

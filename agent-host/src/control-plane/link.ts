@@ -11,6 +11,7 @@ import {
   ServerFrameSchema,
 } from "@sandbar/shared";
 import WebSocket from "ws";
+import type { Figures } from "../host/figures.ts";
 import type { Log } from "../host/log.ts";
 import { backoffMs } from "../io/backoff.ts";
 import { boundFrame } from "./frame-bound.ts";
@@ -39,6 +40,7 @@ export interface LinkOptions {
   readonly version: string;
   readonly boot: string;
   readonly log: Log;
+  readonly figures: Pick<Figures, "dialled" | "welcomed" | "sent" | "received">;
   sign(nonce: string): Promise<string>;
   /** `brief`: which sessions there are, but not how they are, which is told after the welcome. */
   describe(brief: boolean): Pick<Hello, "last_n" | "epoch" | "capacity" | "sessions">;
@@ -74,6 +76,11 @@ export class Link {
     return this.#welcomed;
   }
 
+  /** What waits in this process to be sent. */
+  get unsentBytes(): number {
+    return this.#socket?.bufferedAmount ?? 0;
+  }
+
   start(): void {
     this.#dial();
   }
@@ -107,6 +114,7 @@ export class Link {
   #transmit(message: string): void {
     const socket = this.#socket;
     if (socket?.readyState !== WebSocket.OPEN) return;
+    this.#options.figures.sent(Buffer.byteLength(message));
     socket.send(message, () => this.#relieve(socket));
     if (!this.#congested && socket.bufferedAmount > CONGESTED_BYTES) {
       this.#congested = true;
@@ -121,7 +129,8 @@ export class Link {
   }
 
   #dial(): void {
-    const { url, hostId, log } = this.#options;
+    const { url, hostId, log, figures } = this.#options;
+    figures.dialled();
     const socket = new WebSocket(`${url.replace(/^http/, "ws")}/agent/link/${hostId}`, {
       perMessageDeflate: false,
       maxPayload: INBOUND_LIMIT_BYTES,
@@ -132,6 +141,7 @@ export class Link {
     socket.on("message", (data, binary) => {
       if (binary || socket !== this.#socket) return;
       const text = data.toString();
+      figures.received(text.length);
       if (text === HEARTBEAT_RESPONSE) return this.#heartbeat?.answered();
       try {
         for (const frame of framesOf(text)) this.#receive(socket, frame, opening);
@@ -165,6 +175,7 @@ export class Link {
       clearTimeout(opening);
       this.#welcomed = true;
       this.#welcomedAt = performance.now();
+      this.#options.figures.welcomed();
       this.#options.log.info({ epoch: frame.epoch }, "linked");
       this.#heartbeat?.stop();
       this.#heartbeat = new Heartbeat(

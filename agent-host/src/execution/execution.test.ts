@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { DaemonMessage, GuestEvent, KernelEvent, Outcome } from "@sandbar/shared";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Figures } from "../host/figures.ts";
 import { type ExecutionRow, Journal } from "../journal/journal.ts";
 import { Execution, type ExecutionHost } from "./execution.ts";
 
@@ -38,6 +39,7 @@ describe("an outcome whose events are wanted again", () => {
       config: { maxima: { timeout_s: 60 }, startTimeoutMs: 60_000 },
       journal,
       storage: "TMPFS",
+      watchers: { figures: new Figures(), spans: null },
       linked: true,
       toGuest: (message: DaemonMessage) => toGuest.push(message) > 0,
       ping: () => guestAnswers.promise,

@@ -17,6 +17,7 @@ import {
 } from "@sandbar/shared";
 import type { Ingested, Ledger } from "../artifacts/artifact-ingest.ts";
 import type { Config } from "../host/config.ts";
+import { forRequest } from "../host/log.ts";
 import type { Asked, ExecutionRow, Journal } from "../journal/journal.ts";
 import {
   type Done,
@@ -28,6 +29,7 @@ import {
 } from "./outcome.ts";
 import { ReportBatch, reportFrames } from "./report.ts";
 import type { ReportWindow } from "./report-window.ts";
+import { Stages, type Watchers } from "./stages.ts";
 import { EVENT_COUNT_LIMIT, StreamLimits } from "./stream-limits.ts";
 
 /** Whole replays from the same event on after which the guest is taken to have lost it. */
@@ -42,6 +44,7 @@ export interface ExecutionHost {
   readonly config: Config;
   readonly journal: Journal;
   readonly storage: SessionSpec["storage"];
+  readonly watchers: Watchers;
   toGuest(message: DaemonMessage): boolean;
   /** Resolves when the guest has said all that it was asked for before. */
   ping(): Promise<unknown>;
@@ -60,6 +63,7 @@ export class Execution {
   readonly row: ExecutionRow;
   readonly #host: ExecutionHost;
   readonly #limits = new StreamLimits();
+  readonly #stages: Stages;
   readonly #batch: ReportBatch;
   /** What was reported and not acknowledged, with the last event of each report. */
   #onItsWay: { seq: number; chars: number }[] = [];
@@ -85,6 +89,7 @@ export class Execution {
     this.row = row;
     this.#host = host;
     this.#adopted = adopted;
+    this.#stages = new Stages(host.watchers, row.command, adopted);
     this.#received = adopted ? null : 0;
     this.#forwarded = adopted ? null : 0;
     if (row.state === "ingesting") {
@@ -137,13 +142,15 @@ export class Execution {
       context,
       language,
       code,
-      env,
+      env: { ...this.#stages.env, ...env },
       stdin,
       stream_limit: STREAM_LIMIT_BYTES,
       mime_value_limit: MIME_VALUE_LIMIT,
       mime_total_limit: MIME_TOTAL_LIMIT,
     });
-    if (this.#sent) this.#arm(this.#host.config.startTimeoutMs, () => this.end("start"));
+    if (!this.#sent) return;
+    this.#stages.end("queue");
+    this.#arm(this.#host.config.startTimeoutMs, () => this.end("start"));
   }
 
   /** A guest has (re)connected and says what it knows of this execution. */
@@ -283,6 +290,7 @@ export class Execution {
     this.#acked = Math.max(this.#acked, seq);
     this.#arrived(final ? Number.POSITIVE_INFINITY : seq);
     if (final) {
+      if (this.row.outcome) this.#stages.told(this.row.outcome.status, this.row.outcome.status !== "ok");
       this.#disarm();
       this.#batch.clear();
       // The guest numbers its `done` too.
@@ -362,6 +370,7 @@ export class Execution {
   }
 
   #started(): void {
+    this.#stages.end("start");
     const now = Date.now();
     const timeout = this.row.command.timeout_ms;
     this.row.state = "started";
@@ -373,8 +382,10 @@ export class Execution {
 
   #done(done: Done): void {
     if (!this.row.outcome) {
+      if (!this.#judged) this.#stages.end("run");
       const outcome = this.#judged ?? outcomeOfDone(done, this.#ending());
-      if (done.artifacts.length > 0) this.#ingesting ??= this.#ingest(outcome, done);
+      if (done.artifacts.length > 0)
+        this.#ingesting ??= forRequest(this.row.command.cause?.request, () => this.#ingest(outcome, done));
       else this.#settle(outcome, true);
     }
     if (this.#host.linked && (this.#forwarded ?? done.seq - 1) === done.seq - 1) {
@@ -402,6 +413,7 @@ export class Execution {
       },
     });
     this.#ingesting = null;
+    this.#stages.end("artifacts");
     const artifacts_skipped = [...outcome.artifacts_skipped, ...ingested.artifacts_skipped];
     if (artifacts_more) artifacts_skipped.push(MORE);
     // The box may have died meanwhile.

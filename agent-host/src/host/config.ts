@@ -123,6 +123,13 @@ export const SettingsSchema = z.object({
   /** How long a reachable control plane may fail to take artifacts before they are left for the next execution. */
   SANDBAR_INGEST_GIVE_UP_MS: millis.default(30_000),
   SANDBAR_ORPHAN_AGE_MS: millis.default(300_000),
+  /** Where Prometheus finds this daemon's figures on the loopback; 0: nowhere. */
+  SANDBAR_METRICS_PORT: z.coerce.number().int().min(0).max(65_535).default(0),
+  /** Where spans go (OTLP over HTTP); without it there are none. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: "must be an http or https URL" })
+    .optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
   SANDBAR_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
 
@@ -221,6 +228,10 @@ export function readConfig(env: NodeJS.ProcessEnv, file: string | undefined = en
     callTimeoutMs: s.SANDBAR_CALL_TIMEOUT_MS,
     ingestGiveUpMs: s.SANDBAR_INGEST_GIVE_UP_MS,
     orphanAgeMs: s.SANDBAR_ORPHAN_AGE_MS,
+    metricsPort: s.SANDBAR_METRICS_PORT,
+    traces: s.OTEL_EXPORTER_OTLP_ENDPOINT
+      ? { endpoint: s.OTEL_EXPORTER_OTLP_ENDPOINT, headers: s.OTEL_EXPORTER_OTLP_HEADERS }
+      : null,
     logLevel: s.SANDBAR_LOG_LEVEL,
   };
 }

@@ -120,14 +120,20 @@ export async function removeJournal(home: string): Promise<void> {
 export class Journal {
   readonly #db: DatabaseSync;
   readonly #onBroken: (error: Error) => void;
+  readonly #onWritten: (ms: number) => void;
   readonly #statements = new Map<string, StatementSync>();
   /** At most one waiting write per execution. */
   readonly #later = new Map<string, { sql: string; values: Value[]; then: (() => void) | undefined }>();
   #laterTimer: NodeJS.Timeout | null = null;
 
   /** What cannot be written down cannot be promised: after `onBroken` nothing may go on as if it had been. */
-  constructor(home: string, onBroken: (error: Error) => void = () => {}) {
+  constructor(
+    home: string,
+    onBroken: (error: Error) => void = () => {},
+    onWritten: (ms: number) => void = () => {},
+  ) {
     this.#onBroken = onBroken;
+    this.#onWritten = onWritten;
     this.#db = new DatabaseSync(journalFile(home), { timeout: 5000 });
     this.#db.exec(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 8388608;",
@@ -409,8 +415,11 @@ export class Journal {
   }
 
   #run(sql: string, ...values: Value[]): number {
+    const began = performance.now();
     try {
-      return Number(this.#statement(sql).run(...values).changes);
+      const { changes } = this.#statement(sql).run(...values);
+      this.#onWritten(performance.now() - began);
+      return Number(changes);
     } catch (error) {
       if (isDiskFailure(error)) this.#onBroken(error);
       throw error;

@@ -59,6 +59,18 @@ export class Metrics {
     return { samples };
   }
 
+  /** Of all sessions together, by the newest samples. */
+  total(what: "cpu" | "memory" | "processes" | "disk"): number {
+    let sum = 0;
+    for (const ring of this.#rings.values()) {
+      const [sample] = ring.newest(1);
+      if (!sample) continue;
+      const [, percent, memory, processes, disk] = sample;
+      sum += { cpu: percent / 100, memory, processes, disk: disk ?? 0 }[what];
+    }
+    return sum;
+  }
+
   readonly calls: CallHandlers<MethodsOf<"metrics">, []> = {
     "metrics.sessions": async ({ tenant, count }) => {
       const wanted = this.#running().filter((session) => session.tenant === tenant);

@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { type HostLoad, type Language, newId, type SessionSpec } from "@sandbar/shared";
 import type { Engine, FoundSandbox } from "../engine/engine.ts";
 import type { Config } from "../host/config.ts";
+import type { Figures } from "../host/figures.ts";
 import type { Log } from "../host/log.ts";
 import type { Journal, PoolRow } from "../journal/journal.ts";
 import { boxSpec, poolKey, poolSpec } from "./pool-key.ts";
@@ -28,6 +29,7 @@ export interface PoolOptions {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly log: Log;
+  readonly figures: Pick<Figures, "claimed">;
   /** How many more sessions this host may have. */
   room(): number;
   /** Whether a session is being made from nothing just now. */
@@ -125,6 +127,7 @@ export class Pool {
     shelf.demand.asked(now);
     this.#claimedAt = now;
     const pooled = [...shelf.boxes].find((candidate) => candidate.claimable) ?? null;
+    this.#options.figures.claimed(spec.runtime, pooled ? "hit" : "miss");
     if (pooled) {
       shelf.boxes.delete(pooled);
       journal.forgetPoolBox(pooled.row.box);

@@ -1,5 +1,6 @@
 import type { HostFrame } from "@sandbar/shared";
 import { describe, expect, it } from "vitest";
+import { createLog } from "../host/log.ts";
 import { HostCalls, type HostCallsOptions } from "./host-calls.ts";
 
 type Answer = Extract<HostFrame, { t: "answer" }>;
@@ -12,6 +13,7 @@ function calls(handlers: Record<string, (...asked: never[]) => Promise<unknown>>
     ofSession: handlers as unknown as HostCallsOptions["ofSession"],
     ofHost: handlers as unknown as HostCallsOptions["ofHost"],
     send: (frame) => sent.push(frame as Answer),
+    log: createLog("silent"),
   });
   return async (session: string, method: string, params: unknown): Promise<Answer> => {
     await asked.onCall({ t: "call", id: `req_${sent.length}`, session, method, params });

@@ -12,6 +12,7 @@ import {
   type ServerFrame,
   type SessionMethod,
 } from "@sandbar/shared";
+import { forRequest, type Log } from "../host/log.ts";
 import { Once } from "../io/once.ts";
 import type { SessionAccess } from "./session-access.ts";
 
@@ -24,6 +25,7 @@ export interface HostCallsOptions {
   readonly ofSession: CallHandlers<SessionMethod, [session: SessionAccess]>;
   readonly ofHost: CallHandlers<MethodsOf<"host" | "metrics" | "volumes" | "folders">, []>;
   readonly send: (frame: HostFrame) => void;
+  readonly log: Log;
 }
 
 export class HostCalls {
@@ -35,11 +37,16 @@ export class HostCalls {
   }
 
   async onCall(call: CallFrame): Promise<void> {
-    const { id } = call;
+    const { id, session, method, cause } = call;
+    const { send, log } = this.#options;
     try {
-      this.#options.send({ t: "answer", id, result: (await this.#ask(call)) ?? null });
+      send({ t: "answer", id, result: (await forRequest(cause?.request, () => this.#ask(call))) ?? null });
     } catch (error) {
-      this.#options.send({ t: "answer", id, failure: failureOf(error, "HOST_ERROR") });
+      const failure = failureOf(error, "HOST_ERROR");
+      // What was refused says why; anything else nobody could explain without this.
+      if (!(error instanceof SandbarError))
+        log.warn({ err: error, request: cause?.request, session, method }, "a question was not answered");
+      send({ t: "answer", id, failure });
     }
   }
 

@@ -41,6 +41,14 @@ export class SessionExecutions {
     return this.#executions.size;
   }
 
+  /** Where they are: waiting for their turn, in the guest, ended with artifacts on their way, ended and not yet told of. */
+  counts(): Record<"waiting" | "running" | "ingesting" | "reporting", number> {
+    const counts = { waiting: 0, running: 0, ingesting: 0, reporting: 0 };
+    for (const { finished, ingesting, waiting } of this.#executions.values())
+      counts[finished ? "reporting" : ingesting ? "ingesting" : waiting ? "waiting" : "running"]++;
+    return counts;
+  }
+
   get(id: string): Execution | undefined {
     return this.#executions.get(id);
   }

@@ -8,6 +8,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Removals } from "../engine/removals.ts";
 import type { ReportWindows } from "../execution/report-window.ts";
 import type { SettledOutcomes } from "../execution/settled-outcomes.ts";
+import type { Watchers } from "../execution/stages.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -29,5 +30,6 @@ export interface SessionParts {
   /** Where sessions' connections may go, whatever their rules say. */
   readonly network: GateParts;
   readonly plane: Pick<SignedRequests, "request">;
+  readonly watchers: Watchers;
   readonly log: Log;
 }

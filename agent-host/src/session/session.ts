@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  type Cause,
   type GuestMessage,
   SecretValuesSchema,
   type SessionReport,
@@ -20,6 +21,7 @@ import type { GuestHello } from "../guest/guest-channel.ts";
 import type { Log } from "../host/log.ts";
 import type { ExecutionRow, SessionRow } from "../journal/journal.ts";
 import type { PooledBox } from "../pool/pooled-box.ts";
+import { CreationWatch } from "./creation-watch.ts";
 import { SessionAccess } from "./session-access.ts";
 import { SessionDiary } from "./session-diary.ts";
 import { SessionEnd } from "./session-end.ts";
@@ -43,15 +45,18 @@ export class Session {
   readonly #diary: SessionDiary | null;
   readonly #window: ReportWindow;
   readonly #executionHost: ExecutionHost;
+  readonly #creation: CreationWatch;
   /** Of sessions with rules. */
   readonly #network: SessionNetwork | null;
   #congested = false;
 
-  constructor(row: SessionRow, parts: SessionParts, executions: ExecutionRow[] = []) {
+  /** `cause`: the request that creates it. */
+  constructor(row: SessionRow, parts: SessionParts, executions: ExecutionRow[] = [], cause?: Cause) {
     const { config, journal, engine, link, settled, datasets } = parts;
     this.row = row;
     this.#parts = parts;
     this.#log = parts.log.child({ session: row.id, box: row.box });
+    this.#creation = new CreationWatch(parts.watchers, row, cause);
     this.#guest = new SessionGuest(config.callTimeoutMs, {
       onHello: (hello) => this.#onHello(hello),
       onMessage: (message) => this.#onMessage(message),
@@ -82,6 +87,7 @@ export class Session {
     };
     this.#start = new SessionStart({
       ...own,
+      log: cause ? this.#log.child({ request: cause.request }) : this.#log,
       config,
       journal,
       engine,
@@ -92,7 +98,10 @@ export class Session {
       access: this.access,
       openContext: (name, language) => this.executions.openContext(name, language),
       onReady: (started) => this.#onReady(started),
-      onFailed: (failure) => this.#end.fail(failure),
+      onFailed: (failure) => {
+        this.#creation.failed(failure.code);
+        return this.#end.fail(failure);
+      },
     });
     this.#end = new SessionEnd({
       ...own,
@@ -124,6 +133,7 @@ export class Session {
   // Coming to be
 
   create(pooled: PooledBox | null): void {
+    this.#creation.began();
     this.#start.create(pooled);
   }
 
@@ -140,6 +150,7 @@ export class Session {
   #onReady({ hello, image, claimed, restored }: Started): void {
     const { languages } = hello;
     this.#reports.set({ state: "ready", languages, image, ...(restored ? { restored } : {}) });
+    this.#creation.ready(claimed);
     if (claimed) this.executions.onHello(hello);
     else this.executions.pump();
   }
@@ -241,9 +252,10 @@ export class Session {
   }
 
   #hostExecutions(): ExecutionHost {
-    const { config, journal, link, artifacts } = this.#parts;
+    const { config, journal, link, artifacts, watchers } = this.#parts;
     return {
       config,
+      watchers,
       journal,
       storage: this.row.spec.storage,
       window: this.#window,
@@ -258,6 +270,7 @@ export class Session {
         artifacts.take(this.access, execution, entries, this.#end.leaving, ledger),
       onFinished: ({ row }) => {
         this.#diary?.onFinished(row);
+        if (row.outcome) watchers.figures.ended(row.outcome);
         // Not now: the outcome of the one that finished leaves first.
         setImmediate(() => this.executions.pump());
       },

@@ -131,7 +131,7 @@ export class Sessions {
     this.#parts.journal.addSession(row);
     if (row.spec.storage === "BIND" && !refusal) this.#parts.journal.addFolder(id, row.box);
     return () => {
-      const session = new Session(row, this.#parts);
+      const session = new Session(row, this.#parts, [], command.cause);
       this.#sessions.set(id, session);
       if (refusal) session.tell();
       else session.create(pooled);
@@ -172,7 +172,7 @@ export class Sessions {
 
   /** For an execution whose sandbox is gone: its outcome is only reported. */
   settleWithoutBox(row: ExecutionRow, reason: string, stopped: boolean): void {
-    const { journal, settled } = this.#parts;
+    const { journal, settled, watchers } = this.#parts;
     if (!row.outcome) {
       const storage = this.#sessions.get(row.session)?.row.spec.storage ?? "TMPFS";
       row.outcome = outcomeOfBoxDeath(reason, {
@@ -184,6 +184,7 @@ export class Sessions {
         finishedAt: Date.now(),
       });
       journal.executionFinished(row.id, row.outcome);
+      watchers.figures.ended(row.outcome);
     }
     settled.add(row.session, row.id, row.outcome);
     settled.report(row.id);

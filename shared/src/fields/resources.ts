@@ -106,6 +106,14 @@ export const RESOURCES: FieldNotes = {
   crv: ["Its curve.", "Ed25519"],
   x: ["The key in base64url.", "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"],
 
+  "Health.status": ["Whether everything that was looked at answers.", "ok"],
+  checks: ["With `deep`: each part that the control plane stands on."],
+  "checks.database": ["D1.", "ok"],
+  "checks.storage": ["R2.", "ok"],
+  "checks.objects": ["Durable Objects.", "ok"],
+  "checks.hosts": ["Whether at least one host is linked.", "ok"],
+  deep: ["Look at the parts, too.", "1"],
+
   "ApiKey.id": ["The key's id; not its secret.", "key_01k9x2c7r4m8q0v5t3w6y1z2ab"],
   "keys.path.id": ["The key's id.", "key_01k9x2c7r4m8q0v5t3w6y1z2ab"],
   "ApiKey.name": ["What it is for.", "agents of acme"],

@@ -11,6 +11,7 @@ import { NETWORK_LINES, NetworkConnectionSchema, SessionRulesSchema } from "../a
 import { ContextReportSchema, LanguageSchema, SessionSpecSchema } from "../api/session.ts";
 import { FailureSchema } from "../errors.ts";
 import { CONTEXT_LIMIT } from "../limits.ts";
+import { CauseSchema } from "./cause.ts";
 
 export const PROTOCOL_VERSION = 2;
 
@@ -27,6 +28,8 @@ export const CLOSE = {
   removed: 4004,
 } as const;
 
+const cause = CauseSchema.optional();
+
 /** Durable commands: kept in the HostObject's outbox until the daemon has journaled them. */
 export const CommandSchema = z.discriminatedUnion("type", [
   z.object({
@@ -34,6 +37,7 @@ export const CommandSchema = z.discriminatedUnion("type", [
     tenant: z.string(),
     context: z.string(),
     spec: SessionSpecSchema,
+    cause,
   }),
   z.object({ type: z.literal("session.stop"), reason: z.string() }),
   z.object({ type: z.literal("session.network"), rules: SessionRulesSchema }),
@@ -46,6 +50,7 @@ export const CommandSchema = z.discriminatedUnion("type", [
     env: z.record(z.string(), z.string()),
     stdin: z.string().nullable(),
     timeout_ms: z.number().int().positive(),
+    cause,
   }),
   z.object({ type: z.literal("interrupt"), execution: z.string() }),
   z.object({ type: z.literal("context.open"), context: z.string(), language: LanguageSchema }),
@@ -99,6 +104,7 @@ export const ServerFrameSchema = z.discriminatedUnion("t", [
     session: z.string(),
     method: z.string(),
     params: z.unknown(),
+    cause,
   }),
 ]);
 export type ServerFrame = z.infer<typeof ServerFrameSchema>;

@@ -13,6 +13,7 @@ const EVERY_MS = 10_000;
 export async function patientAnswer(
   work: Promise<void>,
   problemOf: (failure: Failure) => object,
+  requestId: string,
   firstMs = FIRST_MS,
   everyMs = EVERY_MS,
 ): Promise<ReadableStream<Uint8Array> | null> {
@@ -34,7 +35,7 @@ export async function patientAnswer(
       work
         .then(
           () => end({}),
-          (error: unknown) => end(problemOf(failureOf(error))),
+          (error: unknown) => end(problemOf(failureOf(error, requestId))),
         )
         .catch(() => {});
     },

@@ -60,6 +60,11 @@ export async function listKeys(d1: D1Database, before: string | null, limit: num
 }
 
 /** False when there was no such key. */
+export async function tenantsWithKeys(d1: D1Database): Promise<string[]> {
+  const { results } = await d1.prepare("SELECT DISTINCT tenant FROM api_keys").all<{ tenant: string }>();
+  return results.map(({ tenant }) => tenant);
+}
+
 export async function deleteKey(d1: D1Database, id: string): Promise<boolean> {
   const deleted = await drizzle(d1).delete(apiKeys).where(eq(apiKeys.id, id)).returning({ id: apiKeys.id });
   return deleted.length > 0;

@@ -1,5 +1,6 @@
 /** @module Questions to the daemon. They live in memory only: whoever asks must bear a failure. */
 import {
+  type Cause,
   type Failure,
   HOST_CALLS,
   type HostMethod,
@@ -19,6 +20,7 @@ export interface Question<M extends HostMethod> {
   readonly session: string;
   readonly method: M;
   readonly params: HostParams<M>;
+  readonly cause?: Cause;
 }
 
 export class Calls {
@@ -32,7 +34,7 @@ export class Calls {
 
   async ask<M extends HostMethod>(question: Question<M>, timeoutMs?: number): Promise<Answer<HostResult<M>>> {
     const answer = await this.#answered(question, timeoutMs);
-    return "failure" in answer ? answer : readResult(question.method, answer.value);
+    return "failure" in answer ? answer : readResult(question, answer.value);
   }
 
   #answered(question: Question<HostMethod>, timeoutMs = CALL_TIMEOUT_MS): Promise<Answer<unknown>> {
@@ -65,10 +67,13 @@ export class Calls {
 }
 
 /** A daemon may be of another version, or not be what it says: what it answers is believed once it was checked. */
-function readResult<M extends HostMethod>(method: M, result: unknown): Answer<HostResult<M>> {
+function readResult<M extends HostMethod>(
+  { method, cause }: Question<M>,
+  result: unknown,
+): Answer<HostResult<M>> {
   const parsed = HOST_CALLS[method].result.safeParse(result);
   if (parsed.success) return ok(parsed.data as HostResult<M>);
   const { path, message } = parsed.error.issues[0]!;
-  console.error("the host's answer is not one of", method, path.join("."), message);
+  console.error("the host's answer is not one of", method, path.join("."), message, cause?.request);
   return refuse("HOST_ERROR", `The host's answer to ${method} cannot be understood`);
 }

@@ -7,6 +7,7 @@
 import { DurableObject } from "cloudflare:workers";
 import {
   type Capacity,
+  type Cause,
   CLOSE,
   FrameBatch,
   HEARTBEAT_REQUEST,
@@ -25,6 +26,7 @@ import { fleetObject, isTransient, sessionObject } from "../rpc.ts";
 import type { Envelope } from "../session/envelope.ts";
 import type { Reply } from "../session/outgoing.ts";
 import { newSecret } from "../tokens.ts";
+import { beginStep } from "../traces.ts";
 import { Calls } from "./calls.ts";
 import { provesHost } from "./handshake.ts";
 import { ADDRESS_HEADER, auditHost } from "./host-audit.ts";
@@ -283,7 +285,9 @@ export class HostObject extends DurableObject<Env> {
     if (envelope.command.type === "session.create") this.#placed.add(session, tenant);
     for (const one of first) this.#command(session, one);
     const { command } = envelope;
+    const step = beginStep(this.env, command.cause);
     const sent = this.#command(session, envelope);
+    step.end("host: dispatch", { "sandbar.session": session, "sandbar.command": command.type });
     return ok(sent && prompt && command.type === "run" ? await this.#prompt.wait(command.execution) : null);
   }
 
@@ -313,8 +317,9 @@ export class HostObject extends DurableObject<Env> {
     method: M,
     params: HostParams<M>,
     timeoutMs?: number,
+    cause?: Cause,
   ): Promise<Answer<HostResult<M>>> {
-    return this.#calls.ask({ session, method, params }, timeoutMs);
+    return this.#calls.ask({ session, method, params, ...(cause && { cause }) }, timeoutMs);
   }
 
   async isReachable(): Promise<boolean> {

@@ -109,7 +109,7 @@ export function agentArtifactRoutes(app: App): void {
     const stream =
       c.req.query("progress") === undefined
         ? await work.then(() => null)
-        : await patientAnswer(work, (failure) => toProblem(failure, c.get("requestId")));
+        : await patientAnswer(work, (failure) => toProblem(failure, c.get("requestId")), c.get("requestId"));
     if (!stream) return c.body(null, 204);
     // It is worth finishing for whoever asks again.
     c.executionCtx.waitUntil(work.catch(() => {}));

@@ -101,6 +101,7 @@ export function executionRoutes(app: App): void {
         request,
         idempotency_key: key,
         created_by: c.get("caller").made_by,
+        cause: c.get("cause"),
         digest: key === null ? "" : await sha256Hex(canonical(request)),
       };
       if (!streams && !prefersAsync(c)) return finished(c, unwrap(await session.run(submission)));

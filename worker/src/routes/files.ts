@@ -62,7 +62,7 @@ export function fileRoutes(app: App): void {
         return head(path, entry, known) as never;
       }
       const range = rangeParams(c);
-      const transfers = new Transfers(c.env, c.get("caller"));
+      const transfers = new Transfers(c.env, c.get("caller"), c.get("cause"));
       const params = { ...path, ...range, follow: true, ...(known ? { known } : {}) };
       const { opened, body } = await transfers.download(id, params);
       return answer(c, path, opened, body, range !== null) as never;
@@ -103,7 +103,7 @@ export function fileRoutes(app: App): void {
       const path = pathParams(given);
       const size = bodySize(c);
       const expected = ifMatch(c.req.valid("header")["if-match"]);
-      const transfers = new Transfers(c.env, c.get("caller"));
+      const transfers = new Transfers(c.env, c.get("caller"), c.get("cause"));
       if (extract) {
         if (expected !== undefined)
           throw new SandbarError("VALIDATION_FAILED", "If-Match is about a file, not about an archive");
@@ -261,7 +261,7 @@ export function fileRoutes(app: App): void {
       callersSession(c, id);
       const { recursive, ...given } = c.req.valid("query");
       const params = { ...pathParams(given, "."), recursive: recursive ?? true };
-      const stream = await new Transfers(c.env, c.get("caller")).follow(id, params);
+      const stream = await new Transfers(c.env, c.get("caller"), c.get("cause")).follow(id, params);
       return eventStream(stream) as never;
     },
   );

@@ -1,6 +1,7 @@
 /** @module `POST /v1/sessions/:id/import`: files into a session from wherever they are; one result for each, in order. */
 import { createRoute, z } from "@hono/zod-openapi";
 import {
+  type Cause,
   type ImportFile,
   ImportRequestSchema,
   type ImportResult,
@@ -53,7 +54,7 @@ export function importRoutes(app: App): void {
       const worker = async () => {
         while (next < files.length) {
           const at = next++;
-          data[at] = await importOne(c.env, caller, id, files[at]!);
+          data[at] = await importOne(c.env, caller, c.get("cause"), id, files[at]!);
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -62,20 +63,32 @@ export function importRoutes(app: App): void {
   );
 }
 
-async function importOne(env: Env, caller: Caller, id: string, file: ImportFile): Promise<ImportResult> {
+async function importOne(
+  env: Env,
+  caller: Caller,
+  cause: Cause,
+  id: string,
+  file: ImportFile,
+): Promise<ImportResult> {
   const { destination } = file;
   try {
-    const { size, sha256 } = await bring(env, caller, id, file);
+    const { size, sha256 } = await bring(env, caller, cause, id, file);
     return { destination, ok: true, size, sha256 };
   } catch (error) {
-    const { code, detail } = failureOf(error, "import", id);
+    const { code, detail } = failureOf(error, "import", id, cause.request);
     return { destination, ok: false, error: { code, detail } };
   }
 }
 
-async function bring(env: Env, caller: Caller, id: string, file: ImportFile): Promise<WrittenFile> {
+async function bring(
+  env: Env,
+  caller: Caller,
+  cause: Cause,
+  id: string,
+  file: ImportFile,
+): Promise<WrittenFile> {
   const { tenant } = caller;
-  const transfers = new Transfers(env, caller);
+  const transfers = new Transfers(env, caller, cause);
   const destination = { ...pathParams({ path: file.destination }), mkdirs: true };
   if ("content" in file) {
     const bytes = file.encoding === "base64" ? fromBase64(file.content) : fromText(file.content);
@@ -96,7 +109,12 @@ async function bring(env: Env, caller: Caller, id: string, file: ImportFile): Pr
   const session = sessionObject(env, tenant, id);
   const below = imports === true ? {} : { below: imports };
   return unwrap(
-    await session.ask("files.import", { ...destination, source: file.source, ...below }, HOST_IMPORT_MS),
+    await session.ask(
+      "files.import",
+      { ...destination, source: file.source, ...below },
+      HOST_IMPORT_MS,
+      cause,
+    ),
   );
 }
 

@@ -3,7 +3,7 @@ import { idSchema, SandbarError } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
 import { maxBodyBytes } from "../artifacts/settings.ts";
-import { sessionObject } from "../rpc.ts";
+import { askedFor, sessionObject } from "../rpc.ts";
 import { tooLarge } from "../transfer/transfers.ts";
 
 const SessionId = idSchema("ses");
@@ -11,7 +11,7 @@ const SessionId = idSchema("ses");
 /** The caller's session of this id. A malformed id is simply missing, as is another tenant's. */
 export function callersSession(c: Context<AppEnv>, id: string) {
   if (!SessionId.safeParse(id).success) throw new SandbarError("NOT_FOUND", "No such session");
-  return sessionObject(c.env, c.get("caller").tenant, id);
+  return askedFor(sessionObject(c.env, c.get("caller").tenant, id), c.get("cause"));
 }
 
 /** `Prefer: respond-async` (RFC 7240). */

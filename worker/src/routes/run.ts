@@ -30,7 +30,7 @@ export function runRoutes(app: App): void {
     }),
     async (c) => {
       countExecution(c);
-      const running = runOnce(c.env, c.get("caller"), c.req.valid("json"), (work) =>
+      const running = runOnce(c.env, c.get("caller"), c.get("cause"), c.req.valid("json"), (work) =>
         c.executionCtx.waitUntil(work),
       );
       c.executionCtx.waitUntil(running.catch(() => {}));

@@ -67,6 +67,7 @@ export function sessionRoutes(app: App): void {
         tenant,
         sealed_values: sealed,
         created_by,
+        cause: c.get("cause"),
         ...(await beginning(c.env, tenant, asked)),
       });
       let session: Session;

@@ -176,7 +176,7 @@ export function snapshotRoutes(app: App): void {
     async (c) => {
       const { id } = c.req.valid("param");
       callersSession(c, id);
-      const forking = forkSession(c.env, c.get("caller"), id, c.req.valid("json"));
+      const forking = forkSession(c.env, c.get("caller"), c.get("cause"), id, c.req.valid("json"));
       c.executionCtx.waitUntil(forking.catch(() => {}));
       return c.json({ data: await forking }, 201);
     },

@@ -1,5 +1,6 @@
 /** @module The executions of one session: accepting, queueing, reporting, ending. */
 import {
+  type Cause,
   type CreateExecution,
   type ErrorCode,
   type Execution,
@@ -10,11 +11,13 @@ import {
   type Survival,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
+import type { Env } from "../env.ts";
 import type { PromptReport } from "../host/prompt-reports.ts";
+import { beginStep, type Step } from "../traces.ts";
 import type { Alarm } from "./alarm.ts";
 import { resolveContext } from "./contexts.ts";
 import { continueLog } from "./continuation.ts";
-import { type Envelope, runEnvelope } from "./envelope.ts";
+import { type CausedExecution, type Envelope, runEnvelope } from "./envelope.ts";
 import { finishedExecution, openExecution, ownOutcome } from "./execution-record.ts";
 import type { GivenRuns } from "./given-runs.ts";
 import type { ExecutionRow, Journal } from "./journal.ts";
@@ -41,12 +44,14 @@ export interface Submission {
   readonly digest: string;
   /** The key or token. */
   readonly created_by: string | null;
+  readonly cause?: Cause;
 }
 
 /** `next` is the run that the report made room for. */
 export type ReportAnswer = ({ ack: number; final: boolean } | { resend: number }) & { next?: Envelope };
 
 export interface ExecutionsParts {
+  readonly env: Env;
   readonly records: Records;
   readonly journal: Journal;
   readonly runs: GivenRuns;
@@ -64,6 +69,9 @@ export class Executions {
   readonly #signal: Signal;
   readonly #alarm: Alarm;
   readonly #news: News;
+  readonly #env: Env;
+  /** By execution. */
+  readonly #traced = new Map<string, Step>();
   #sincePrune = 0;
 
   constructor(parts: ExecutionsParts) {
@@ -74,6 +82,7 @@ export class Executions {
     this.#signal = parts.signal;
     this.#alarm = parts.alarm;
     this.#news = parts.news;
+    this.#env = parts.env;
   }
 
   /**
@@ -82,17 +91,20 @@ export class Executions {
    */
   async submit(session: SessionRecord, submission: Submission, waiting = false): Promise<Answer<string>> {
     const { execution: id, idempotency_key, digest } = submission;
-    const prepared = this.#prepare(session, submission);
+    const step = beginStep(this.#env, submission.cause);
+    const request = { ...submission.request, ...(step.cause && { cause: step.cause }) };
+    const prepared = this.#prepare(session, { ...submission, request });
     if ("value" in prepared) {
       const { context, fresh, run, row } = prepared.value;
       const inserted =
         waiting && row.state === "queued" && idempotency_key === null
-          ? this.#journal.hold(row, submission.request)
-          : this.#journal.insert(row, idempotency_key, submission.request);
+          ? this.#journal.hold(row, request)
+          : this.#journal.insert(row, idempotency_key, request);
       if (inserted) {
         if (fresh) this.#records.addContext(context);
         this.#records.use(row.queued_at);
-        this.#news.accepted(id, submission.request.code);
+        this.#news.accepted(id, request.code);
+        if (step.cause?.traceparent !== undefined) this.#traced.set(id, step);
         return this.#runs.accept(id, this.#handOver(id, row.state === "sent" ? run : null, waiting));
       }
     }
@@ -104,7 +116,10 @@ export class Executions {
     return (await this.#runs.accepting(known.id)) ?? ok(known.id);
   }
 
-  #prepare(session: SessionRecord, { execution: id, request, digest, created_by }: Submission) {
+  #prepare(
+    session: SessionRecord,
+    { execution: id, request, digest, created_by }: Submission & { request: CausedExecution },
+  ) {
     const refusal = refusalToRun(session.state);
     if (refusal) return refuse(refusal, endDetail(session, refusal));
     const { max_timeout_s } = session.spec;
@@ -153,13 +168,15 @@ export class Executions {
         refusal = refuse("HOST_UNREACHABLE", undefined, { retry_after_s: 5 });
     } catch (error) {
       // It is sent again; the caller's execution stands.
-      console.error("run not handed over yet", id, error);
+      console.error("run not handed over yet", id, run?.command.cause?.request, error);
       await this.#alarm.retrySoon();
     }
     const row = this.#journal.findOpen(id);
     if (refusal && "failure" in refusal && row?.last_seq === 0) {
       if (run === null && row.state !== "queued") return ok(id);
       this.#journal.remove(id);
+      this.#traced.get(id)?.end("session: execution", { "sandbar.execution": id }, refusal.failure.code);
+      this.#traced.delete(id);
       this.#news.refused(id);
       this.#pump(row.context);
       return refusal.failure.code === "NOT_FOUND" ? refuse("SESSION_ENDED") : refusal;
@@ -285,7 +302,15 @@ export class Executions {
       this.#journal.prune(KEEP);
     }
     this.#news.ended(record);
+    this.#endStep(record);
     this.#signal.wake(row.id);
+  }
+
+  /** An object that was reset meanwhile has no step any more; the daemon's part of the trace is there all the same. */
+  #endStep({ id, session_id, status }: Execution): void {
+    const attributes = { "sandbar.session": session_id, "sandbar.execution": id, "sandbar.status": status };
+    this.#traced.get(id)?.end("session: execution", attributes, status === "ok" ? undefined : status);
+    this.#traced.delete(id);
   }
 
   /** Sends the next of a context, if none of it is on its way. */
@@ -299,7 +324,7 @@ export class Executions {
       const sent = await this.#outgoing.send(run, { prompt: true });
       if ("value" in sent && sent.value) await this.#answered(sent.value);
     } catch (error) {
-      console.error("run not handed over yet", run.dedupe, error);
+      console.error("run not handed over yet", run.dedupe, run.command.cause?.request, error);
       await this.#alarm.retrySoon();
     }
   }

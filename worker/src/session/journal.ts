@@ -6,6 +6,7 @@
  */
 import type { CreateExecution, Execution, KernelEvent, Language } from "@sandbar/shared";
 import { isBig, loadText, saveText } from "./big-text.ts";
+import type { CausedExecution } from "./envelope.ts";
 
 /** `sent`: handed to the host, or about to be; from here on the code may have started. */
 export type JournalState = "queued" | "sent" | "done";
@@ -88,7 +89,7 @@ export class Journal {
   }
 
   /** False when the id or the idempotency key is taken; then nothing was written. */
-  insert(row: NewRow, idempotencyKey: string | null, request: CreateExecution): boolean {
+  insert(row: NewRow, idempotencyKey: string | null, request: CausedExecution): boolean {
     return this.#write(row, idempotencyKey, JSON.stringify(request));
   }
 
@@ -96,7 +97,7 @@ export class Journal {
    * For a caller that waits with the execution: nothing is written until it is its turn, and then together with the
    * end of the one before it. Should the object be reset until then, nothing has begun and the call is made again.
    */
-  hold(row: NewRow, request: CreateExecution): boolean {
+  hold(row: NewRow, request: CausedExecution): boolean {
     const json = JSON.stringify(request);
     if (json.length > HOLD_CHARS) return this.#write(row, null, json);
     if (this.#open().has(row.id)) return false;
@@ -205,7 +206,7 @@ export class Journal {
     return this.open().flatMap(({ id }) => (this.#held.has(id) ? [] : [id]));
   }
 
-  request(id: string): CreateExecution {
+  request(id: string): CausedExecution {
     const held = this.#held.get(id);
     return JSON.parse(held ?? this.#requestText(id));
   }

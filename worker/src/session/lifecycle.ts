@@ -1,5 +1,6 @@
 /** @module A session's way from creation to its end: reservations, alarms, and what others must hear of it. */
 import {
+  type Cause,
   type CreateSession,
   type ErrorCode,
   ErrorCodeSchema,
@@ -41,11 +42,12 @@ export interface NewSession {
   readonly sealed_values: SealedValues;
   /** The key or token. */
   readonly created_by: string | null;
+  readonly cause?: Cause;
   /** The snapshot that it begins with, whose specification is in the request already. */
   readonly origin?: Origin | undefined;
 }
 
-export interface LifecycleParts extends Omit<ExecutionsParts, "runs"> {
+export interface LifecycleParts extends Omit<ExecutionsParts, "runs" | "env"> {
   readonly executions: Executions;
 }
 
@@ -211,9 +213,9 @@ export class Lifecycle {
     if (session.step === "dispatch" && !this.#dispatched) {
       // Beside the host's work, not after it: the answer waits for D1 to have the session.
       void this.settle();
-      const { tenant, spec } = session;
+      const { tenant, spec, cause } = session;
       const sent = await this.#outgoing.send({
-        command: { type: "session.create", tenant, context: spec.runtime, spec },
+        command: { type: "session.create", tenant, context: spec.runtime, spec, ...(cause && { cause }) },
         dedupe: "session.create",
       });
       if (this.#records.session?.state !== "creating") return null;

@@ -8,11 +8,10 @@
 import {
   type Artifact,
   cut,
-  ERRORS,
   EVENT_CODE_CHARS,
   type Execution,
   type ExecutionNews,
-  type ExecutionStatus,
+  errorCode,
   type Failure,
   newId,
 } from "@sandbar/shared";
@@ -249,22 +248,4 @@ function withoutRepetition(news: readonly SessionNews[]): SessionNews[] {
   const last = new Map<string, SessionNews>();
   for (const item of news) if (item.type === "execution") last.set(item.data.execution, item);
   return news.filter((item) => item.type !== "execution" || last.get(item.data.execution) === item);
-}
-
-const BY_STATUS: Partial<Record<ExecutionStatus, ExecutionNews["error_code"]>> = {
-  error: "EXECUTION_ERROR",
-  timeout: "EXECUTION_TIMEOUT",
-  interrupted: "INTERRUPTED",
-  died: "KERNEL_DIED",
-  unknown: "OUTCOME_UNKNOWN",
-};
-
-/** Exceptions have whatever names the code gave them; other endings have one of the error table. */
-export function errorCode({
-  status,
-  error,
-}: Pick<Execution, "status" | "error">): ExecutionNews["error_code"] {
-  const usual = BY_STATUS[status] ?? null;
-  if (status === "ok" || status === "error" || !error) return usual;
-  return Object.hasOwn(ERRORS, error.name) ? (error.name as keyof typeof ERRORS) : usual;
 }

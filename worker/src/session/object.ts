@@ -8,6 +8,7 @@ import { DurableObject } from "cloudflare:workers";
 import {
   type Artifact,
   type Capability,
+  type Cause,
   type Completion,
   type Context,
   type ContextState,
@@ -36,6 +37,7 @@ import type { Env } from "../env.ts";
 import { METRICS_TIMEOUT_MS, sessionMetrics } from "../metrics/samples.ts";
 import type { HeldSecrets, SealedValues } from "../network/secret-values.ts";
 import { fleetObject, hostObject } from "../rpc.ts";
+import { beginStep } from "../traces.ts";
 import { Alarm } from "./alarm.ts";
 import { newContext } from "./contexts.ts";
 import { capabilityFor, refusalByEngine } from "./engine-refusal.ts";
@@ -90,7 +92,7 @@ export class SessionObject extends DurableObject<Env> {
     const outgoing = new Outgoing(env, records, runs);
     const alarm = new Alarm(ctx.storage);
     const news = new News(env, records, journal);
-    const executions = new Executions({ records, journal, runs, outgoing, signal, alarm, news });
+    const executions = new Executions({ env, records, journal, runs, outgoing, signal, alarm, news });
     this.#news = news;
     this.#records = records;
     this.#journal = journal;
@@ -321,11 +323,16 @@ export class SessionObject extends DurableObject<Env> {
     method: M,
     params: HostParams<M>,
     timeoutMs?: number,
+    cause?: Cause,
   ): Promise<Answer<HostResult<M>>> {
     return this.#whenRunning((session) => {
       const unsupported = refusalByEngine(session, capabilityFor(method, params));
       if (unsupported) return unsupported;
-      const asked = () => hostObject(this.env, session.host_id!).call(session.id, method, params, timeoutMs);
+      const step = beginStep(this.env, cause);
+      const asked = () =>
+        hostObject(this.env, session.host_id!)
+          .call(session.id, method, params, timeoutMs, step.cause)
+          .finally(() => step.end(`host: ${method}`, { "sandbar.session": session.id }));
       if (LOOKS.has(method)) return asked();
       this.#records.touch(Date.now());
       const asking = setInterval(() => void this.touch(), touchMs(session.spec));

@@ -1,6 +1,7 @@
 /** @module The session's own row, its contexts and its progress log. */
 import {
   type Capability,
+  type Cause,
   type Context,
   type CreateSession,
   ENGINES,
@@ -31,6 +32,8 @@ export interface SessionRecord {
   labels: Record<string, string>;
   /** The key or token that made it; older ones do not say. */
   created_by?: string | null;
+  /** The request that made it; older ones do not say. */
+  cause?: Cause;
   restored?: Restored;
   state: LifeState;
   step: CreationStep;

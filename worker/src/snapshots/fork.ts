@@ -1,5 +1,5 @@
 /** @module Sessions that begin as another one is now: all that were asked for, or none. */
-import { type CreateSession, type Fork, newId, type Session } from "@sandbar/shared";
+import { type Cause, type CreateSession, type Fork, newId, type Session } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
 import { deleteSnapshot } from "../artifacts/blob-store.ts";
 import type { Env } from "../env.ts";
@@ -14,6 +14,7 @@ const BETWEEN_TTL_S = 3600;
 export async function forkSession(
   env: Env,
   { tenant, made_by }: { readonly tenant: string; readonly made_by: string | null },
+  cause: Cause,
   session: string,
   { count = 1, on_busy, ...spec }: Fork,
 ): Promise<Session[]> {
@@ -22,7 +23,9 @@ export async function forkSession(
   try {
     const { request, origin } = await beginning(env, tenant, { ...spec, snapshot });
     const ids = Array.from({ length: count }, () => newId("ses"));
-    const made = await Promise.allSettled(ids.map((id) => begin(env, tenant, id, request, made_by, origin)));
+    const made = await Promise.allSettled(
+      ids.map((id) => begin(env, tenant, id, request, { created_by: made_by, cause }, origin)),
+    );
     const failed = made.find((one) => one.status === "rejected");
     if (failed) {
       await Promise.allSettled(ids.map((id) => sessionObject(env, tenant, id).stop("fork failed")));
@@ -40,10 +43,10 @@ async function begin(
   tenant: string,
   id: string,
   request: CreateSession,
-  created_by: string | null,
+  by: { readonly created_by: string | null; readonly cause: Cause },
   origin: Origin | undefined,
 ): Promise<Session> {
   const { request: plain, sealed } = await requestWithoutValues(env, tenant, request);
-  const input = { id, tenant, key: id, request: plain, sealed_values: sealed, created_by, origin };
+  const input = { id, tenant, key: id, request: plain, sealed_values: sealed, ...by, origin };
   return unwrap(await sessionObject(env, tenant, id).create(input, true));
 }

@@ -1,5 +1,5 @@
 /** @module Code in a session of its own, which begins with a snapshot if there is one, and of which one stays if asked for. */
-import { ERRORS, type Execution, newId, type RunOnce, type RunOnceAnswer } from "@sandbar/shared";
+import { type Cause, ERRORS, type Execution, newId, type RunOnce, type RunOnceAnswer } from "@sandbar/shared";
 import { unwrap } from "../answer.ts";
 import { deleteSnapshot } from "../artifacts/blob-store.ts";
 import { shownSnapshot } from "../db/snapshots.ts";
@@ -20,6 +20,7 @@ export interface RunOnceCaller {
 export async function runOnce(
   env: Env,
   { tenant, made_by }: RunOnceCaller,
+  cause: Cause,
   wanted: RunOnce,
   stopping: (work: Promise<unknown>) => void,
 ): Promise<RunOnceAnswer> {
@@ -31,14 +32,15 @@ export async function runOnce(
     const begun = await beginning(env, tenant, brought ? { ...spec, snapshot: brought } : spec);
     const { request, sealed } = await requestWithoutValues(env, tenant, begun.request);
     const { origin } = begun;
-    const input = { id, tenant, key: id, request, sealed_values: sealed, created_by: made_by, origin };
+    const by = { created_by: made_by, cause };
+    const input = { id, tenant, key: id, request, sealed_values: sealed, ...by, origin };
     const { restored } = unwrap(await session.create(input, true));
     const submission = {
       execution: newId("exe"),
       request: { code, ...defined({ language, context, timeout_s, stdin }) },
       idempotency_key: null,
       digest: "",
-      created_by: made_by,
+      ...by,
     };
     const record = unwrap(await session.run(submission));
     const answer: RunOnceAnswer = { execution: JSON.parse(record.json) as Execution };
@@ -48,7 +50,7 @@ export async function runOnce(
       return { ...answer, ...(await kept(env, tenant, id, keep, ttl_s)) };
     } catch (error) {
       // The code has run: a refusal would have it sent, and run, again.
-      const { code, detail } = failureOf(error, "run once", id);
+      const { code, detail } = failureOf(error, "run once", id, cause.request);
       return { ...answer, keep_error: { code, detail, hint: ERRORS[code].hint } };
     }
   } finally {

@@ -14,6 +14,12 @@ export function mergeLatencies(into: Latencies, from: Latencies): void {
   for (const [at, count] of Object.entries(from)) into[at] = (into[at] ?? 0) + count;
 }
 
+/** What everything in a class is shorter than, in milliseconds. */
+export const boundOf = (at: number) => Math.exp(at * GROWTH);
+
+/** What stands for all of a class. */
+export const middleOf = (at: number) => (at === 0 ? 0 : Math.exp((at - 0.5) * GROWTH));
+
 /** The time that a share of all stayed below, within 5 %; null when there are none. */
 export function percentile(latencies: Latencies, share: number): number | null {
   const classes = Object.entries(latencies)
@@ -23,7 +29,7 @@ export function percentile(latencies: Latencies, share: number): number | null {
   let seen = 0;
   for (const [at, count] of classes) {
     seen += count;
-    if (seen >= total * share) return at === 0 ? 0 : rounded(Math.exp((at - 0.5) * GROWTH));
+    if (seen >= total * share) return rounded(middleOf(at));
   }
   return null;
 }

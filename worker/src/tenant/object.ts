@@ -17,7 +17,7 @@ import { type Cursor, tenantSource } from "./event-source.ts";
 import { HostFeed } from "./host-feed.ts";
 import { type Known, SeenSessions } from "./seen-sessions.ts";
 import { factsOf, isLive, type SessionBatch } from "./session-batch.ts";
-import { type SeriesQuery, UsageBuckets } from "./usage-buckets.ts";
+import { type SeriesQuery, UsageBuckets, type UsageTotals } from "./usage-buckets.ts";
 
 const LIMITS = { events: 10_000, ageMs: 24 * 3600_000 };
 const READER_LIMIT = 64;
@@ -73,6 +73,11 @@ export class TenantObject extends DurableObject<Env> {
 
   async series(query: SeriesQuery): Promise<UsagePoint[]> {
     return this.#usage.series(query, Date.now());
+  }
+
+  async totals(): Promise<UsageTotals> {
+    const { peak: _, ...total } = this.#usage.total();
+    return { ...total, open: this.#seen.open };
   }
 
   /** Server-sent events after a position, or from now on. */

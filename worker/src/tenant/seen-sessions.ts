@@ -59,6 +59,15 @@ export class SeenSessions {
     return this.#live;
   }
 
+  /** Executions that have not ended, of those that live. */
+  get open(): number {
+    return this.#sql
+      .exec<{ n: number }>(
+        "SELECT coalesce(sum(json_array_length(json, '$.open')), 0) AS n FROM sessions WHERE live = 1",
+      )
+      .one().n;
+  }
+
   #prune(now: number): void {
     this.#prunedAt = now;
     this.#sql.exec(

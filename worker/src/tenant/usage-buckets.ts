@@ -7,11 +7,13 @@ const HOUR = 3_600_000;
 /** How long they are kept. */
 const KEPT: Record<number, number> = { [MINUTE]: 48 * HOUR, [HOUR]: 90 * 24 * HOUR };
 const PRUNE_MS = HOUR;
+/** The step of the one row that has what hours had which are not kept any more. */
+const GONE = 0;
 
 const SCHEMA = `CREATE TABLE IF NOT EXISTS usage (step INTEGER NOT NULL, at INTEGER NOT NULL, live INTEGER NOT NULL,
   json TEXT NOT NULL, PRIMARY KEY (step, at)) WITHOUT ROWID`;
 
-interface Bucket {
+export interface Bucket {
   executions: number;
   errors: Record<string, number>;
   latencies: Latencies;
@@ -34,8 +36,15 @@ export interface SeriesQuery {
   readonly step_s: (typeof SERIES_STEPS)[number];
 }
 
+/** Since the tenant's first session, except what hosts with wrong clocks told too late. */
+export interface UsageTotals extends Omit<Bucket, "peak"> {
+  /** Executions that have not ended. */
+  readonly open: number;
+}
+
 export class UsageBuckets {
   readonly #sql: SqlStorage;
+  #total: Bucket | null = null;
   #prunedAt = 0;
 
   constructor(sql: SqlStorage) {
@@ -57,6 +66,7 @@ export class UsageBuckets {
         // A bucket begins with those that live already; of one that is over, that is not known any more.
         const bucket = row?.bucket ?? empty(at === current ? before : this.#liveAt(at));
         for (const fact of group) count(bucket, fact);
+        if (step === HOUR && this.#total) for (const fact of group) count(this.#total, fact);
         if (at === current) bucket.peak = Math.max(bucket.peak, before, live);
         this.#save(step, at, at === current ? live : (row?.live ?? bucket.peak), bucket);
       }
@@ -88,6 +98,24 @@ export class UsageBuckets {
       points.push(toPoint(at, total));
     }
     return points;
+  }
+
+  /** Everything so far: what is kept by the hour, and what was kept. */
+  total(): Bucket {
+    if (this.#total) return this.#total;
+    const total = this.#row(GONE, 0)?.bucket ?? empty(0);
+    this.#mergeHours(total, Number.MAX_SAFE_INTEGER);
+    this.#total = total;
+    return total;
+  }
+
+  #mergeHours(into: Bucket, before: number): void {
+    for (const { json } of this.#sql.exec<{ json: string }>(
+      "SELECT json FROM usage WHERE step = ? AND at < ?",
+      HOUR,
+      before,
+    ))
+      merge(into, JSON.parse(json));
   }
 
   /** How many sessions lived when this moment began: what the bucket says that was over last, not one that it lies in. */
@@ -127,6 +155,10 @@ export class UsageBuckets {
 
   #prune(now: number): void {
     this.#prunedAt = now;
+    const oldest = now - KEPT[HOUR]! - HOUR;
+    const gone = this.#row(GONE, 0)?.bucket ?? empty(0);
+    this.#mergeHours(gone, oldest);
+    if (gone.executions > 0 || gone.created > 0) this.#save(GONE, 0, 0, gone);
     for (const step of [MINUTE, HOUR])
       this.#sql.exec("DELETE FROM usage WHERE step = ? AND at < ?", step, now - KEPT[step]! - step);
   }

@@ -1,5 +1,6 @@
 /** @module Bytes between a client, sessions and stored content, each by a grant of its own. */
 import {
+  type Cause,
   type HostParams,
   type HostResult,
   type OpenedFile,
@@ -52,8 +53,10 @@ export class Transfers {
   readonly #env: Env;
   readonly #tenant: string;
   readonly #key: string;
+  readonly #cause: Cause;
 
-  constructor(env: Env, { tenant, credential }: Caller) {
+  constructor(env: Env, { tenant, credential }: Caller, cause: Cause) {
+    this.#cause = cause;
     this.#env = env;
     this.#tenant = tenant;
     this.#key = credential;
@@ -135,7 +138,7 @@ export class Transfers {
     onRefusal: () => Promise<void>,
   ): Promise<HostResult<M>> {
     const answer = await sessionObject(this.#env, this.#tenant, session)
-      .ask(method, params, timeoutMs)
+      .ask(method, params, timeoutMs, this.#cause)
       .catch(async (error) => {
         await onRefusal();
         throw error;
