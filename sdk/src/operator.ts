@@ -8,6 +8,7 @@ import type {
   Policy,
   Scope,
   TenantPolicy,
+  Volume,
 } from "@sandbar/shared";
 import type { Http } from "./http.ts";
 import { Listing } from "./listing.ts";
@@ -164,11 +165,7 @@ export class Policies {
   }
 }
 
-export interface Volume {
-  id: string;
-  name: string;
-  [field: string]: unknown;
-}
+export type { Volume };
 
 export class Volumes {
   readonly #http: Http;

@@ -253,4 +253,77 @@ describe("a session in the console", () => {
     const { data } = await client.ok<{ data: Execution[] }>("GET", `/v1/sessions/${id}/executions`);
     expect(data.map(({ code }) => code)).toEqual(["1 / 0", "echo $((40 + 2))", "x = 6"]);
   });
+
+  it("says what it was denied by name, and is allowed more while it runs, with a secret kept here", async () => {
+    const page = await browser.open("/secrets");
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Store a secret" }).first().click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("billing");
+    await dialog.getByLabel("Value").fill("Bearer hunter2");
+    await dialog.getByRole("textbox", { name: "May be sent to" }).fill("api.example.com");
+    await dialog.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("row", { name: /billing.*api\.example\.com/ }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.content()).not.toContain("hunter2");
+
+    const { id } = await client.create({ network: { allow: ["files.example.org"] } });
+    await client.run(
+      id,
+      `import urllib.request
+try: urllib.request.urlopen("http://unnamed.example/")
+except Exception as error: print(error)`,
+    );
+    await page.goto(`${stack.url}/sessions/${id}/network`);
+    await page.getByRole("row", { name: /denied.*unnamed\.example/ }).waitFor();
+    await page.getByRole("button", { name: "Change" }).click();
+    await dialog.getByRole("textbox", { name: "Hosts", exact: true }).fill("*.example.net:443");
+    await dialog.getByRole("button", { name: "Add a secret" }).click();
+    await dialog.getByRole("textbox", { name: "Host of the secret" }).fill("api.example.com");
+    await dialog.getByRole("combobox", { name: "Secret" }).click();
+    await page.getByRole("option", { name: "billing" }).click();
+    await dialog.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("region", { name: "Rules" }).getByText("*.example.net:443").waitFor();
+    await page.getByText("from the secret billing").waitFor();
+    const { allow, secrets } = await client.ok<{ allow: string[]; secrets: unknown[] }>(
+      "GET",
+      `/v1/sessions/${id}/network`,
+    );
+    expect(allow).toContain("*.example.net:443");
+    expect(allow).not.toContain("files.example.org");
+    expect(secrets).toEqual([{ host: "api.example.com", header: "Authorization", secret: "billing" }]);
+    await client.stop(id);
+    await page.goto(`${stack.url}/secrets`);
+    await page.getByRole("button", { name: "Remove billing" }).click();
+    await page.getByRole("button", { name: "Remove secret" }).click();
+    await page.getByText("No secrets yet").waitFor();
+  });
+
+  it("mounts a volume that was made here, which is not deleted while it has it, with code, hint and request", async () => {
+    const name = `models-${Date.now()}`;
+    const page = await browser.open("/volumes", { expected: /status of 409/ });
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Create a volume" }).first().click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill(name);
+    await dialog.getByRole("textbox", { name: "Size, MB" }).fill("64");
+    await dialog.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByRole("row", { name: new RegExp(`${name}.*of 64.0 MB`) }).waitFor();
+    const { id } = await client.create({ volumes: [{ name, path: "/mnt/models" }] });
+    await client.run(id, "open('/mnt/models/weights', 'w').write('kept')");
+    await page.getByRole("button", { name: `Delete ${name}` }).click();
+    await dialog.getByRole("button", { name: "Delete volume" }).click();
+    const refusal = dialog.getByRole("alert");
+    await refusal.getByText("VOLUME_IN_USE").waitFor();
+    expect(await refusal.textContent()).toMatch(
+      /A session has the volume.*Delete the sessions.*Request req_\w+/s,
+    );
+    await client.stop(id);
+    // A list says so only after the volume was let go.
+    await eventually("it is listed as stopped", 30_000, async () => {
+      const { data } = await client.ok<{ data: { id: string }[] }>("GET", "/v1/sessions?status=stopped");
+      return data.some((session) => session.id === id);
+    });
+    await dialog.getByRole("button", { name: "Delete volume" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("row", { name: new RegExp(name) }).waitFor({ state: "detached" });
+  });
 });

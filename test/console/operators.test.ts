@@ -188,6 +188,40 @@ describe("the rooms of operators", () => {
     expect(await theirs.getByRole("row", { name: /key.create/ }).count()).toBe(0);
   });
 
+  it("say what a tenant may have, which holds from then on, and take it back", async () => {
+    const tenant = `tied-${Date.now()}`;
+    const { secret } = await client.ok<{ secret: string }>("POST", "/v1/keys", {
+      name: tenant,
+      tenant,
+      scopes: ["agent"],
+    });
+    const theirs = stack.client(secret);
+    const page = await browser.open("/policies");
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Set a policy" }).first().click();
+    await dialog.getByRole("textbox", { name: "Tenant" }).fill(tenant);
+    await dialog.getByRole("combobox", { name: "Packages" }).click();
+    await page.getByRole("option", { name: "no", exact: true }).click();
+    await dialog.getByRole("textbox", { name: "Sessions" }).fill("a few");
+    await dialog.getByRole("button", { name: "Set policy" }).click();
+    await dialog.getByText("A number, please.").waitFor();
+    await dialog.getByRole("textbox", { name: "Sessions" }).fill("3");
+    await dialog.getByRole("button", { name: "Set policy" }).click();
+    const row = page.getByRole("row", { name: new RegExp(`${tenant}.*no dependencies; 3 sessions in all`) });
+    await row.waitFor();
+    await dialog.waitFor({ state: "detached" });
+    const refused = await theirs.call("POST", "/v1/sessions", { dependencies: { humanize: "" } });
+    expect(refused.body).toMatchObject({ code: "FORBIDDEN_BY_POLICY" });
+    const usage = await browser.open("/usage", { key: secret });
+    await usage.getByRole("region", { name: "Quotas" }).getByText("of 3", { exact: true }).waitFor();
+
+    await page.getByRole("button", { name: `Take back the policy of ${tenant}` }).click();
+    await page.getByRole("button", { name: "Take back", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    await row.waitFor({ state: "detached" });
+    expect(await theirs.ok("GET", "/v1/policy")).toMatchObject({ allow: { dependencies: true } });
+  });
+
   it("are not there for a tenant's key, neither in the navigation nor by their address", async () => {
     const { secret } = await client.ok<{ secret: string }>("POST", "/v1/keys", {
       name: "tenant's key",
@@ -198,10 +232,12 @@ describe("the rooms of operators", () => {
     await page.getByRole("region", { name: "Quotas" }).getByText("Bytes of artifacts").waitFor();
     const rooms = page.getByRole("navigation").getByRole("link");
     await expect.poll(() => rooms.allInnerTexts()).toContain("Artifacts");
-    for (const room of ["Hosts", "Keys"]) expect(await rooms.allInnerTexts()).not.toContain(room);
+    for (const room of ["Hosts", "Policies", "Keys"]) expect(await rooms.allInnerTexts()).not.toContain(room);
     expect(await page.getByRole("textbox", { name: "Tenant" }).count()).toBe(0);
     await page.goto(`${stack.url}/hosts`);
     await page.getByText("Hosts are for keys with the scope operator").waitFor();
+    await page.goto(`${stack.url}/policies`);
+    await page.getByText("Policies are for keys with the scope operator").waitFor();
     await page.goto(`${stack.url}/keys`);
     await page.getByText("Keys are for keys with the scope admin").waitFor();
     await page.goto(`${stack.url}/datasets`);

@@ -66,6 +66,17 @@ const ROOMS: Room[] = [
     shows: (page) => page.getByRole("link", { name: "Datasets" }).last(),
   },
   {
+    name: "session-snapshots",
+    path: ({ session }) => `/sessions/${session}/snapshots`,
+    shows: (page) => page.getByRole("dialog").getByText("saved").first(),
+    prepare: (page) => page.getByRole("row", { name: /before-tuning/ }).click(),
+  },
+  {
+    name: "network",
+    path: ({ named }) => `/sessions/${named}/network`,
+    shows: (page) => page.getByRole("row", { name: /denied.*telemetry/ }),
+  },
+  {
     name: "details",
     path: ({ session }) => `/sessions/${session}/details`,
     shows: (page) => page.getByText("sandbar/python").first(),
@@ -74,6 +85,23 @@ const ROOMS: Room[] = [
     name: "artifacts",
     path: () => "/artifacts",
     shows: (page) => page.getByRole("row", { name: /at-risk.parquet/ }),
+  },
+  {
+    name: "snapshots",
+    path: () => "/snapshots",
+    shows: (page) => page.getByRole("row", { name: /before-tuning/ }),
+  },
+  { name: "volumes", path: () => "/volumes", shows: (page) => page.getByRole("row", { name: /models/ }) },
+  {
+    name: "secrets",
+    path: () => "/secrets",
+    shows: (page) => page.getByRole("row", { name: /billing-api/ }),
+  },
+  {
+    name: "policies",
+    path: () => "/policies",
+    shows: (page) => page.getByRole("dialog").getByText("as for all: yes").first(),
+    prepare: (page) => page.getByRole("row", { name: /acme/ }).click(),
   },
   {
     name: "datasets",

@@ -110,6 +110,19 @@ const sessionTabs = [
   }),
   createRoute({
     getParentRoute: () => session,
+    path: "/snapshots",
+    component: lazyRouteComponent(
+      () => import("./rooms/snapshots/session-snapshots.tsx"),
+      "SessionSnapshots",
+    ),
+  }),
+  createRoute({
+    getParentRoute: () => session,
+    path: "/network",
+    component: lazyRouteComponent(() => import("./rooms/network/session-network.tsx"), "SessionNetworkRoom"),
+  }),
+  createRoute({
+    getParentRoute: () => session,
     path: "/details",
     component: lazyRouteComponent(() => import("./rooms/session/details.tsx"), "Details"),
   }),
@@ -125,6 +138,30 @@ const artifacts = createRoute({
   getParentRoute: () => inside,
   path: "/artifacts",
   component: lazyRouteComponent(() => import("./rooms/artifacts/artifacts.tsx"), "ArtifactsRoom"),
+});
+
+const snapshots = createRoute({
+  getParentRoute: () => inside,
+  path: "/snapshots",
+  component: lazyRouteComponent(() => import("./rooms/snapshots/snapshots.tsx"), "SnapshotsRoom"),
+});
+
+const volumes = createRoute({
+  getParentRoute: () => inside,
+  path: "/volumes",
+  component: lazyRouteComponent(() => import("./rooms/volumes/volumes.tsx"), "VolumesRoom"),
+});
+
+const secrets = createRoute({
+  getParentRoute: () => inside,
+  path: "/secrets",
+  component: lazyRouteComponent(() => import("./rooms/secrets/secrets.tsx"), "SecretsRoom"),
+});
+
+const policies = createRoute({
+  getParentRoute: () => inside,
+  path: "/policies",
+  component: lazyRouteComponent(() => import("./rooms/policies/policies.tsx"), "PoliciesRoom"),
 });
 
 const datasets = createRoute({
@@ -168,10 +205,14 @@ export const router = createRouter({
       chat,
       thread,
       artifacts,
+      snapshots,
       datasets,
+      volumes,
+      secrets,
       usage,
       audit,
       hosts,
+      policies,
       keys,
     ]),
   ]),

@@ -1,13 +1,17 @@
 import { Link } from "@tanstack/react-router";
 import {
+  Camera,
   ChartColumn,
   Database,
+  HardDrive,
   KeyRound,
   MessagesSquare,
   Package,
+  Scale,
   ScrollText,
   Server,
   SquareTerminal,
+  VenetianMask,
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { type Me, mayAdminister, mayOperate } from "../api/me.ts";
@@ -25,13 +29,17 @@ export const ROOMS: readonly Room[] = [
   { to: "/sessions", label: "Sessions", icon: <SquareTerminal />, shortcut: "g s" },
   { to: "/chat", label: "Chat", icon: <MessagesSquare />, shortcut: "g c" },
   { to: "/artifacts", label: "Artifacts", icon: <Package />, shortcut: "g a" },
+  { to: "/snapshots", label: "Snapshots", icon: <Camera />, shortcut: "g n" },
   { to: "/datasets", label: "Datasets", icon: <Database />, shortcut: "g d" },
+  { to: "/volumes", label: "Volumes", icon: <HardDrive />, shortcut: "g v" },
+  { to: "/secrets", label: "Secrets", icon: <VenetianMask />, shortcut: "g x" },
   { to: "/usage", label: "Usage", icon: <ChartColumn />, shortcut: "g u" },
   { to: "/audit", label: "Audit", icon: <ScrollText />, shortcut: "g l" },
 ];
 
 export const OPERATOR_ROOMS: readonly Room[] = [
   { to: "/hosts", label: "Hosts", icon: <Server />, shortcut: "g h", for: mayOperate },
+  { to: "/policies", label: "Policies", icon: <Scale />, shortcut: "g p", for: mayOperate },
   { to: "/keys", label: "Keys", icon: <KeyRound />, shortcut: "g k", for: mayAdminister },
 ];
 

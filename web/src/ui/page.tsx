@@ -19,10 +19,12 @@ export function Page({
       <h1 className="sr-only">{title}</h1>
       {(filters || actions) && (
         <div className="mb-3 flex min-h-8 flex-wrap items-center gap-2">
-          <div className="flex min-w-0 basis-full flex-wrap items-center gap-2 sm:flex-1 sm:basis-auto">
-            {filters}
-          </div>
-          {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+          {filters && (
+            <div className="flex min-w-0 basis-full flex-wrap items-center gap-2 sm:flex-1 sm:basis-auto">
+              {filters}
+            </div>
+          )}
+          {actions && <div className="flex flex-wrap items-center gap-2 sm:ml-auto">{actions}</div>}
         </div>
       )}
       {children}

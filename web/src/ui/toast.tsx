@@ -7,6 +7,8 @@ interface ToastEntry {
   id: number;
   title: string;
   detail?: string;
+  /** Of the request that failed: whoever looks into it asks for it. */
+  requestId?: string;
   tone: "ok" | "danger";
 }
 
@@ -30,10 +32,11 @@ export function toast(title: string, detail?: string): void {
 
 /** Says that something failed where there is no place for an ErrorNote. */
 export function toastError(error: unknown, doing?: string): void {
-  const { code, detail, hint } = problemOf(error);
+  const { code, detail, hint, requestId } = problemOf(error);
   push({
     title: doing ? `${doing}: ${code}` : code,
     detail: hint ? `${detail} ${hint}` : detail,
+    requestId,
     tone: "danger",
   });
 }
@@ -48,7 +51,7 @@ export function Toasts() {
   );
   return (
     <Radix.Provider swipeDirection="right" duration={6000}>
-      {shown.map(({ id, title, detail, tone }) => (
+      {shown.map(({ id, title, detail, requestId, tone }) => (
         <Radix.Root
           key={id}
           duration={tone === "danger" ? 12_000 : 4000}
@@ -62,8 +65,15 @@ export function Toasts() {
           )}
           <div className="min-w-0 flex-1">
             <Radix.Title className="font-medium break-words">{title}</Radix.Title>
-            {detail && (
-              <Radix.Description className="text-xs break-words text-muted">{detail}</Radix.Description>
+            {(detail || requestId) && (
+              <Radix.Description className="text-xs break-words text-muted">
+                {detail}
+                {requestId && (
+                  <span className="mt-0.5 block">
+                    Request <code>{requestId}</code>
+                  </span>
+                )}
+              </Radix.Description>
             )}
           </div>
           <Radix.Close aria-label="Dismiss" className="rounded text-faint hover:text-text">

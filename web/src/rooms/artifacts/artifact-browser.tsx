@@ -1,26 +1,24 @@
 import type { Artifact, Artifacts } from "@sandbar/sdk";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { Package, Search, Trash2 } from "lucide-react";
+import { Search, Trash2 } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { sandbar } from "../../api/client.ts";
 import { useLiveInterval } from "../../api/live.ts";
+import { useSessionNames } from "../../api/session-names.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Button } from "../../ui/button.tsx";
-import { Bytes, formatBytes } from "../../ui/bytes.tsx";
-import { Checkbox } from "../../ui/checkbox.tsx";
+import { formatBytes } from "../../ui/bytes.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Input } from "../../ui/input.tsx";
 import { Select } from "../../ui/select.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { useWidth } from "../../ui/use-width.ts";
+import { artifactColumns } from "./artifact-columns.tsx";
 import { ARTIFACT_TYPES, type ArtifactType, matchArtifacts } from "./artifact-filter.ts";
 import { ArtifactPanel } from "./artifact-panel.tsx";
-import { useSessionNames } from "./session-name.ts";
 
 const PAGE = 200;
 /** A search looks through as many as this. */
@@ -32,6 +30,7 @@ export function ArtifactBrowser({
   listing,
   queryKey,
   withSession = false,
+  ownName,
   quota,
   empty,
 }: {
@@ -39,6 +38,8 @@ export function ArtifactBrowser({
   queryKey: readonly unknown[];
   /** Shows of which session each is. */
   withSession?: boolean;
+  /** The session's, where all are one's. */
+  ownName?: string;
   quota?: ReactNode;
   empty: ReactNode;
 }) {
@@ -103,91 +104,12 @@ export function ArtifactBrowser({
       : []),
   ]);
 
-  const columns: Column<Artifact>[] = [
-    {
-      id: "choose",
-      header: (
-        <Checkbox
-          label="Choose all"
-          checked={
-            rows.length > 0 && rows.every(({ id }) => chosen.has(id))
-              ? true
-              : rows.some(({ id }) => chosen.has(id))
-                ? "indeterminate"
-                : false
-          }
-          onChange={(on) =>
-            choose(
-              rows.map(({ id }) => id),
-              on,
-            )
-          }
-        />
-      ),
-      width: "1rem",
-      cell: ({ id, name }) => (
-        <Checkbox label={`Choose ${name}`} checked={chosen.has(id)} onChange={(on) => choose([id], on)} />
-      ),
-    },
-    {
-      id: "name",
-      header: "Name",
-      width: "minmax(7rem, 3fr)",
-      cell: ({ name }) => <Name name={name} />,
-    },
-    {
-      id: "size",
-      header: "Size",
-      width: "4.5rem",
-      align: "right",
-      cell: ({ size }) => <Bytes value={size} />,
-    },
-    {
-      id: "type",
-      header: "Type",
-      width: "minmax(6rem, 1fr)",
-      from: "md",
-      cell: ({ mime }) => <span className="text-muted">{mime}</span>,
-    },
-    ...(withSession
-      ? [
-          {
-            id: "session",
-            header: "Session",
-            width: "minmax(6rem, 1fr)",
-            from: "lg" as const,
-            cell: ({ session_id }: Artifact) => (
-              <Link
-                to="/sessions/$id"
-                params={{ id: session_id }}
-                className="text-muted hover:text-accent hover:underline"
-                title={session_id}
-              >
-                {sessionName(session_id) ?? <code className="text-xs">…{session_id.slice(-8)}</code>}
-              </Link>
-            ),
-          },
-        ]
-      : []),
-    {
-      id: "hash",
-      header: "SHA-256",
-      width: "6.5rem",
-      from: "xl",
-      cell: ({ sha256 }) => (
-        <code className="text-xs text-muted" title={sha256}>
-          {sha256.slice(0, 10)}
-        </code>
-      ),
-    },
-    {
-      id: "age",
-      header: "Age",
-      width: "3rem",
-      align: "right",
-      cell: ({ created_at }) => <Time at={created_at} style="age" />,
-    },
-  ];
+  const columns = artifactColumns({
+    rows,
+    chosen,
+    onChoose: choose,
+    sessionName: withSession ? sessionName : null,
+  });
 
   const remove = async () => {
     const doomed = deleting ?? [];
@@ -211,7 +133,7 @@ export function ArtifactBrowser({
   const panel = opened && (
     <ArtifactPanel
       artifact={opened}
-      session={sessionName(opened.session_id)}
+      session={ownName ?? sessionName(opened.session_id)}
       onClose={() => setOpen(null)}
       onDelete={() => setDeleting([opened])}
     />
@@ -298,20 +220,6 @@ export function ArtifactBrowser({
         <p>Links to what is deleted stop working. This cannot be taken back.</p>
       </ConfirmDialog>
     </>
-  );
-}
-
-/** What matters is at the end of a long path. */
-function Name({ name }: { name: string }) {
-  const cut = name.lastIndexOf("/") + 1;
-  return (
-    <span className="flex min-w-0 items-center gap-2" title={name}>
-      <Package className="size-3.5 shrink-0 text-faint" aria-hidden />
-      <span className="min-w-0 truncate">
-        {cut > 0 && <span className="text-faint">{name.slice(0, cut)}</span>}
-        <span className="font-medium">{name.slice(cut)}</span>
-      </span>
-    </span>
   );
 }
 

@@ -12,6 +12,7 @@ export function SessionArtifacts() {
     <div className="flex h-full min-h-0 flex-col px-4 pt-3 pb-4 sm:px-6">
       <ArtifactBrowser
         listing={session.artifacts}
+        ownName={session.key}
         queryKey={keys.sessionArtifacts(session.id)}
         empty={
           <EmptyState icon={<Package />} title="This session has kept nothing yet">

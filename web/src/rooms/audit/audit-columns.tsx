@@ -94,7 +94,7 @@ function Target({ target }: { target: string | null }) {
 }
 
 export function Result({ result }: { result: string }) {
-  if (result === "ok") return <Badge tone="ok">done</Badge>;
+  if (result === "ok") return <Badge>done</Badge>;
   return (
     <Badge tone="danger" className="max-w-full">
       <span className="truncate" title={result}>

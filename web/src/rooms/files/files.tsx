@@ -1,10 +1,8 @@
 import type { FileEntry } from "@sandbar/sdk";
-import { useNavigate, useSearch } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { FilePlus, FolderPlus, Folders, FolderUp, RefreshCw, Upload as UploadIcon } from "lucide-react";
-import { type DragEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type DragEvent, useMemo, useRef, useState } from "react";
 import { useStore } from "../../api/store.ts";
-import { useCommands } from "../../shell/commands.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
@@ -14,6 +12,7 @@ import { toastError } from "../../ui/toast.tsx";
 import { isAlive, useSession } from "../session/use-session.ts";
 import { draftKey, drafts } from "./drafts.ts";
 import { pathOf } from "./entry-path.ts";
+import { useFileCommands } from "./file-commands.tsx";
 import { type Asked, FileDialogs } from "./file-dialogs.tsx";
 import { FileTree } from "./file-tree.tsx";
 import { type FileActions, FileView, Toolbar } from "./file-view.tsx";
@@ -22,9 +21,8 @@ import { plainName } from "./shown-name.ts";
 import { chosenItems, droppedItems, topNames, type UploadItem } from "./upload-items.ts";
 import { UploadPanel } from "./upload-panel.tsx";
 import { startUpload } from "./uploads.ts";
+import { useChosen } from "./use-chosen.ts";
 import { useTree, WATCHED } from "./use-tree.ts";
-
-const VIEW_AFTER_MS = 120;
 
 /** The session's folders at the left, what is chosen in them at the right; on a phone one after the other. */
 export function FilesRoom() {
@@ -41,10 +39,7 @@ export function FilesRoom() {
 
 function FilesOf() {
   const session = useSession();
-  const navigate = useNavigate();
-  const { path: addressed = WATCHED } = useSearch({ from: "/inside/sessions/$id/files" });
-  // The address follows a moment later: the next key must act on what was chosen last.
-  const [chosen, choose] = useState(addressed);
+  const { chosen, choose, viewed } = useChosen(session.id);
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([WATCHED, ...foldersAbove(chosen)]));
   const [asked, setAsked] = useState<Asked | null>(null);
   const [dragging, setDragging] = useState(false);
@@ -61,7 +56,6 @@ function FilesOf() {
     );
   }, [allDrafts, session.id]);
 
-  const viewed = useSettled(chosen, VIEW_AFTER_MS);
   const entryAt = (path: string) => {
     const row = rows.find((each) => each.kind === "entry" && each.path === path);
     return row?.kind === "entry" ? row.entry : null;
@@ -72,22 +66,6 @@ function FilesOf() {
   const folder = !chosenEntry || chosenEntry.type === "directory" ? chosen : parentOf(chosen);
   const target = isWithin(folder, "/data") ? WATCHED : folder;
 
-  const written = useRef(addressed);
-  useEffect(() => {
-    if (viewed === written.current) return;
-    written.current = viewed;
-    void navigate({
-      to: "/sessions/$id/files",
-      params: { id: session.id },
-      search: viewed === WATCHED ? {} : { path: viewed },
-      replace: true,
-    });
-  }, [viewed, navigate, session.id]);
-  useEffect(() => {
-    if (addressed === written.current) return;
-    written.current = addressed;
-    choose(addressed);
-  }, [addressed]);
   const toggle = (path: string, isOpen: boolean) => {
     const next = new Set(open);
     if (isOpen) next.add(path);
@@ -138,60 +116,12 @@ function FilesOf() {
     onDelete: (what) => what.path !== what.name && setAsked({ kind: "delete", entry: what }),
   };
 
-  useCommands([
-    {
-      id: "files.upload",
-      title: "Upload files",
-      group: "Files",
-      icon: <UploadIcon />,
-      run: () => fileInput.current?.click(),
-    },
-    {
-      id: "files.upload-folder",
-      title: "Upload a folder",
-      group: "Files",
-      icon: <FolderUp />,
-      run: () => folderInput.current?.click(),
-    },
-    {
-      id: "files.new",
-      title: "New file",
-      group: "Files",
-      icon: <FilePlus />,
-      run: () => setAsked({ kind: "new-file", folder: target }),
-    },
-    {
-      id: "files.new-folder",
-      title: "New folder",
-      group: "Files",
-      icon: <FolderPlus />,
-      run: () => setAsked({ kind: "new-folder", folder: target }),
-    },
-    {
-      id: "files.rename",
-      title: "Rename or move",
-      group: "Files",
-      shortcut: "F2",
-      handledElsewhere: true,
-      run: () => {},
-    },
-    {
-      id: "files.delete",
-      title: "Delete",
-      group: "Files",
-      shortcut: "Delete",
-      handledElsewhere: true,
-      run: () => {},
-    },
-    {
-      id: "files.save",
-      title: "Save",
-      group: "Files",
-      shortcut: "Mod+S",
-      handledElsewhere: true,
-      run: () => {},
-    },
-  ]);
+  useFileCommands({
+    onUpload: () => fileInput.current?.click(),
+    onUploadFolder: () => folderInput.current?.click(),
+    onNewFile: () => setAsked({ kind: "new-file", folder: target }),
+    onNewFolder: () => setAsked({ kind: "new-folder", folder: target }),
+  });
 
   const rootListing = listings.get(WATCHED);
   const rootError = errors.get(WATCHED);
@@ -338,14 +268,4 @@ function Absent({ path, known, onBack }: { path: string; known: boolean; onBack:
       <code className="break-all">{plainName(path)}</code>
     </EmptyState>
   );
-}
-
-/** A value once it rests: arrow keys run through a tree faster than files can be read. */
-function useSettled<T>(value: T, ms: number): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return settled;
 }

@@ -143,7 +143,7 @@ function KeyForm({ onCreated }: { onCreated: (key: ApiKey & { secret: string }) 
                 checked={scopes.has(value)}
                 onChange={(on) => setScopes(withScope(scopes, value, on))}
               />
-              <span className="w-16 font-medium">{value}</span>
+              <span className="w-16 shrink-0 font-medium">{value}</span>
               <span className="min-w-0 text-xs text-muted">{hint}</span>
             </label>
           ))}

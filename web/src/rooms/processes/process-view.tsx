@@ -197,7 +197,7 @@ function Stdin({ process }: { process: Process }) {
       <Input
         mono
         aria-label="A line for its input"
-        placeholder="A line for its standard input"
+        placeholder="A line of input"
         className="flex-1"
         value={text}
         onChange={(event) => setText(event.target.value)}

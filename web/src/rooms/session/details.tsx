@@ -6,6 +6,7 @@ import { languageName } from "../../ui/language-name.ts";
 import { StateDot } from "../../ui/state-dot.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Time } from "../../ui/time.tsx";
+import { VariableReport } from "../../ui/variable-report.tsx";
 import { sessionSnippets } from "./session-snippets.ts";
 import { useSession } from "./use-session.ts";
 
@@ -83,6 +84,17 @@ export function Details() {
         </Group>
       </div>
       <div className="min-w-0 space-y-6">
+        {info.restored && (
+          <section>
+            <h2 className="mb-1 font-semibold">What it began with</h2>
+            <p className="mb-2 text-muted">
+              The snapshot <code className="text-xs break-all text-text">{info.restored.snapshot}</code>,
+              taken <Time at={info.restored.at} />
+              {info.restored.contexts.length > 0 && "; its variables:"}
+            </p>
+            <VariableReport contexts={info.restored.contexts} />
+          </section>
+        )}
         <section>
           <h2 className="mb-1 font-semibold">From your programs</h2>
           <Tabs

@@ -2,10 +2,12 @@ import { SandbarError, type Session, type SessionRecord } from "@sandbar/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import {
+  Camera,
   CircleStop,
   Copy,
   Database,
   FolderTree,
+  Globe,
   Info,
   ListTree,
   NotebookPen,
@@ -38,7 +40,9 @@ const TABS = [
   { to: "/sessions/$id/processes", label: "Processes", icon: <ListTree />, key: "4", needs: "processes" },
   { to: "/sessions/$id/artifacts", label: "Artifacts", icon: <Package />, key: "5" },
   { to: "/sessions/$id/datasets", label: "Datasets", icon: <Database />, key: "6" },
-  { to: "/sessions/$id/details", label: "Details", icon: <Info />, key: "7" },
+  { to: "/sessions/$id/snapshots", label: "Snapshots", icon: <Camera />, key: "7" },
+  { to: "/sessions/$id/network", label: "Network", icon: <Globe />, key: "8", ruled: true },
+  { to: "/sessions/$id/details", label: "Details", icon: <Info />, key: "9" },
 ] as const;
 
 /** Around the rooms of one session: what it is, how it does, and the way between them. */
@@ -48,7 +52,11 @@ export function SessionRoom() {
   const { info, id } = session;
   const alive = isAlive(session);
   const [stopping, setStopping] = useState(false);
-  const tabs = TABS.filter((tab) => !("needs" in tab) || isAble(session, tab.needs));
+  const tabs = TABS.filter(
+    (tab) =>
+      (!("needs" in tab) || isAble(session, tab.needs)) &&
+      (!("ruled" in tab) || typeof info.network === "object"),
+  );
   const strip = useActiveInSight();
   useCrumbs([{ label: "Sessions", to: "/sessions" }, { label: session.key }]);
   useCommands([
@@ -118,7 +126,7 @@ export function SessionRoom() {
         <nav
           ref={strip}
           aria-label="Session"
-          className="fade-right -mr-4 flex gap-5 overflow-x-auto pr-6 [scrollbar-width:none] sm:mr-0 sm:pr-0"
+          className="fade-right -mr-4 flex gap-5 overflow-x-auto pr-10 [scrollbar-width:none] sm:mr-0 sm:pr-0"
         >
           {tabs.map(({ to, label, ...rest }) => (
             <Link
@@ -163,7 +171,8 @@ function useActiveInSight() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => {
     const active = strip.current?.querySelector('[data-status="active"]');
-    active?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    // At its end the strip fades out, and the one that is open must not.
+    active?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [path]);
   return strip;
 }

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from "react";
 import { Skeleton } from "../../ui/skeleton.tsx";
+import type { AxisSteps } from "./axis-steps.ts";
 import type { ChartSeries } from "./chart.tsx";
 
 const Chart = lazy(() => import("./chart.tsx"));
@@ -11,7 +12,7 @@ export function ChartCard({
   times,
   series,
   format,
-  binary,
+  steps,
 }: {
   title: string;
   /** In words and numbers, when the mouse is at no point. */
@@ -19,7 +20,7 @@ export function ChartCard({
   times: readonly number[];
   series: readonly ChartSeries[];
   format: (value: number) => string;
-  binary?: boolean;
+  steps?: AxisSteps;
 }) {
   const [point, setPoint] = useState<number | null>(null);
   const [asTable, setAsTable] = useState(false);
@@ -50,7 +51,7 @@ export function ChartCard({
       ) : (
         <>
           <Suspense fallback={<Skeleton className="h-36 w-full" />}>
-            <Chart times={times} series={series} format={format} binary={binary} onPoint={setPoint} />
+            <Chart times={times} series={series} format={format} steps={steps} onPoint={setPoint} />
           </Suspense>
           <ul className="flex gap-4 pt-1 pl-13 text-xs text-muted">
             {series.map(({ label, tone }) => (

@@ -4,6 +4,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useDark } from "../../shell/theme.ts";
 import { useWidth } from "../../ui/use-width.ts";
+import { AXIS_STEPS, type AxisSteps, topOf } from "./axis-steps.ts";
 
 /** Also that of what stands in its place while it is loaded. */
 const HEIGHT = 144;
@@ -20,15 +21,15 @@ export default function Chart({
   times,
   series,
   format,
-  binary = false,
+  steps = "whole",
   onPoint,
 }: {
   /** Seconds since 1970. */
   times: readonly number[];
   series: readonly ChartSeries[];
   format: (value: number) => string;
-  /** Bytes: the axis has steps of KB and MB. */
-  binary?: boolean;
+  /** What the axis counts in. */
+  steps?: AxisSteps;
   onPoint: (index: number | null) => void;
 }) {
   const [box, width] = useWidth<HTMLDivElement>();
@@ -64,7 +65,7 @@ export default function Chart({
         scales: {
           // A bar begins where its step does, so there must be room for the last one.
           x: { range: (self, min, max) => [min, max + stepOf(self.data[0])] },
-          y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
+          y: { range: (_, __, max) => [0, topOf(max, steps)] },
         },
         axes: [
           { ...axis, grid: { show: false }, size: 34, gap: 4 },
@@ -73,7 +74,7 @@ export default function Chart({
             size: 52,
             gap: 4,
             space: 36,
-            incrs: binary ? BINARY : WHOLE,
+            incrs: [...AXIS_STEPS[steps]],
             values: (_, values) => values.map((value) => formatted.current(value)),
           },
         ],
@@ -109,9 +110,6 @@ export default function Chart({
 
   return <div ref={box} aria-hidden className="w-full" style={{ height: HEIGHT }} />;
 }
-
-const WHOLE = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
-const BINARY = Array.from({ length: 50 }, (_, power) => 2 ** power);
 
 const stepOf = (times: ArrayLike<number>) => (times.length > 1 ? times[1]! - times[0]! : 60);
 

@@ -7,13 +7,13 @@ import { mayOperate, useMe } from "../../api/me.ts";
 import { useCrumbs } from "../../shell/crumbs.ts";
 import { formatBytes } from "../../ui/bytes.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { Meter } from "../../ui/meter.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Segments } from "../../ui/segments.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { preciseDuration } from "../../ui/time.tsx";
 import { ChartCard } from "./chart-card.tsx";
 import { Health } from "./health.tsx";
+import { Quotas } from "./quotas.tsx";
 import { failedIn, type Summary, summarize } from "./summary.ts";
 import { TenantChoice } from "./tenant-choice.tsx";
 
@@ -73,8 +73,6 @@ export function UsageRoom() {
 
 const whole = (value: number) => value.toLocaleString(undefined, { maximumFractionDigits: 1 });
 
-const counted = (n: number, word: string) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
-
 function OverTime({ points }: { points: readonly UsagePoint[] | undefined }) {
   const sums = useMemo(() => points && summarize(points), [points]);
   const charts = useMemo(() => points && chartsOf(points), [points]);
@@ -111,6 +109,7 @@ function OverTime({ points }: { points: readonly UsagePoint[] | undefined }) {
           times={times}
           series={latency}
           format={preciseDuration}
+          steps="time"
         />
         <ChartCard
           title="Sessions"
@@ -125,7 +124,7 @@ function OverTime({ points }: { points: readonly UsagePoint[] | undefined }) {
           times={times}
           series={bytes}
           format={formatBytes}
-          binary
+          steps="bytes"
         />
       </div>
     </>
@@ -150,17 +149,18 @@ function chartsOf(points: readonly UsagePoint[]) {
       { label: "median", tone: "accent", kind: "line", values: points.map(({ p50_ms }) => p50_ms) },
     ],
     sessions: [
-      {
-        label: "at once",
-        tone: "accent",
-        kind: "line",
-        values: points.map(({ sessions_peak }) => sessions_peak),
-      },
+      // Behind the line.
       {
         label: "made",
         tone: "faint",
         kind: "bars",
         values: points.map(({ sessions_created }) => sessions_created),
+      },
+      {
+        label: "at once",
+        tone: "accent",
+        kind: "line",
+        values: points.map(({ sessions_peak }) => sessions_peak),
       },
     ],
     bytes: [
@@ -224,68 +224,5 @@ function Errors({ points }: { points: readonly UsagePoint[] | undefined }) {
         </ul>
       )}
     </section>
-  );
-}
-
-function Quotas({ tenant }: { tenant: string }) {
-  const me = useMe();
-  const { data, error, refetch } = useQuery({
-    queryKey: tenant === me.tenant ? keys.usage : [...keys.usage, tenant],
-    queryFn: () => sandbar.usage(tenant === me.tenant ? undefined : tenant),
-    refetchInterval: 15_000,
-  });
-  return (
-    <section aria-label="Quotas" className="rounded-lg border bg-surface px-3 py-2.5">
-      <h2 className="mb-1.5 font-semibold">Quotas and totals</h2>
-      {error && !data ? (
-        <ErrorNote error={error} onRetry={() => void refetch()} />
-      ) : !data ? (
-        <Skeleton className="h-24 w-full" />
-      ) : (
-        <div className="space-y-2">
-          <Quota
-            name="Sessions at once"
-            used={data.live_sessions}
-            of={data.limits.live_sessions}
-            text={whole}
-          />
-          <Quota
-            name="Bytes of artifacts"
-            used={data.artifacts.bytes}
-            of={data.limits.artifact_bytes}
-            text={formatBytes}
-          />
-          <Quota name="Artifacts" used={data.artifacts.count} of={data.limits.artifact_count} text={whole} />
-          <p className="text-xs text-muted tabular-nums">
-            Ever: {counted(data.sessions, "session")}, {counted(data.executions, "execution")},{" "}
-            {preciseDuration(data.seconds * 1000)} of them running, {formatBytes(data.bytes)} of output
-          </p>
-        </div>
-      )}
-    </section>
-  );
-}
-
-function Quota({
-  name,
-  used,
-  of,
-  text,
-}: {
-  name: string;
-  used: number;
-  of: number | null;
-  text: (value: number) => string;
-}) {
-  return (
-    <div>
-      <div className="mb-0.5 flex justify-between gap-3 text-xs">
-        <span>{name}</span>
-        <span className="tabular-nums">
-          {text(used)} <span className="text-faint">{of === null ? "no limit" : `of ${text(of)}`}</span>
-        </span>
-      </div>
-      {of !== null && <Meter value={used} max={of} label={name} />}
-    </div>
   );
 }

@@ -1,7 +1,7 @@
-/** @module A person knows a session by its key, and an artifact tells only its id. */
+/** @module A person knows a session by its key, and what it made tells only its id. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { sessionsQuery } from "../../api/sessions-query.ts";
+import { sessionsQuery } from "./sessions-query.ts";
 
 /** The key, as long as the list of sessions has it. */
 export function useSessionNames(enabled: boolean): (id: string) => string | undefined {
