@@ -9,14 +9,18 @@ export type Processes = ReadonlyMap<string, readonly number[]>;
 export async function processesOf(stack: Stack, session: string): Promise<Processes> {
   const { State } = await (await stack.containerOf(session)).inspect();
   const guest = State.Pid;
-  const children = readFileSync(`/proc/${guest}/task/${guest}/children`, "utf8").trim().split(" ");
   return new Map([
     ["workerd", [stack.workerdPid]],
     ["agent-host", [stack.agentPid]],
     ["guest", [guest]],
-    ["kernel", children.map(Number)],
+    ["kernel", childrenOf(guest)],
     ["client", [process.pid]],
   ]);
+}
+
+export function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return text ? text.split(" ").map(Number) : [];
 }
 
 /** What each has used so far, in ms. */
@@ -43,6 +47,10 @@ export function productCpu(cpu: ReadonlyMap<string, number>): number {
 function cpuMs(pid: number): number {
   let ns = 0;
   for (const task of readdirSync(`/proc/${pid}/task`))
-    ns += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]);
+    try {
+      ns += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]);
+    } catch {
+      // A thread that has just ended.
+    }
   return ns / 1e6;
 }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { useDatasetUpstream } from "../fixtures/dataset-source.ts";
+import { DatasetClient } from "../fixtures/datasets.ts";
 import { FileClient } from "../fixtures/files.ts";
 import { useStack } from "../fixtures/use-stack.ts";
 
@@ -10,6 +12,7 @@ const A = "/session/artifacts";
 
 describe("files of a session in WebAssembly", () => {
   const datasets = mkdtempSync(join(tmpdir(), "sandbar-datasets-"));
+  const upstream = useDatasetUpstream();
   const { stack, client } = useStack({
     agentEnv: { SANDBAR_ENGINE: "wasm", SANDBAR_POOL_SIZE: "0", DATASETS_HOST_RO: datasets },
   });
@@ -91,6 +94,21 @@ describe("files of a session in WebAssembly", () => {
     expect(await client.run(id, "open('/data/table.csv', 'w')")).toMatchObject({ status: "error" });
     await client.stop(id);
     expect(readFileSync(join(stack.home, "sessions", id, "left.txt"), "utf8")).toBe("left");
+  });
+
+  it("come from a source of datasets, once", async () => {
+    const url_template = `${upstream.origin}/datasets/{id}`;
+    await client.ok("POST", "/v1/dataset-sources", { name: "lake", url_template, allow_private: true });
+    upstream.set("grains", "a,b\n3,4\n");
+    const { id } = await client.create({ datasets: { access: "API" } });
+    const { body } = await new DatasetClient(client, id).stage({
+      id: "grains",
+      source: "lake",
+      version: "1",
+    });
+    expect(body).toMatchObject({ status: "LOADED", size: 8 });
+    expect((await client.run(id, `print(open("${body.path}").read())`)).stdout).toBe("a,b\n3,4\n\n");
+    await client.stop(id);
   });
 
   it("belong to a user of the session's own where the daemon is root, else to the daemon's", async () => {

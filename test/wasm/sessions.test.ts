@@ -1,7 +1,8 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { listGuests } from "@sandbar/agent-host/src/wasm/guest-process.ts";
-import type { Session } from "@sandbar/shared";
+import { boundOf, Cgroups } from "@sandbar/agent-host/src/wasm/cgroups.ts";
+import { isRunning, listGuests } from "@sandbar/agent-host/src/wasm/guest-process.ts";
+import type { HostLoad, Session } from "@sandbar/shared";
 import { beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../fixtures/stack.ts";
 import { useStack } from "../fixtures/use-stack.ts";
@@ -67,6 +68,18 @@ describe("a host with the WebAssembly engine", () => {
     expect(await run(hungry)).toMatchObject({ status: "died", error: { name: "OOM_KILLED" } });
     expect(await run("bytearray(1 << 30)")).toMatchObject({ error: { name: "MemoryError" } });
     expect((await run("print(1)")).stdout).toBe("1\n");
+  });
+
+  it("is bounded by a cgroup too, where the daemon may make one: what grows faster than anybody looks", async () => {
+    const guest = (await listGuests(stack.home)).find(({ session: of }) => of === session)!;
+    const cgroups = await Cgroups.open(stack.home);
+    const own = readFileSync(`/proc/${guest.pid}/cgroup`, "utf8").includes(guest.box);
+    expect(own).toBe(cgroups !== null);
+    await cgroups?.bound(guest.box, 300 << 20);
+    const hungry = "import os\nkept = b'x' * (300 << 20)\nopen('past', 'w').close()";
+    if (cgroups) expect(await run(hungry)).toMatchObject({ status: "died", error: { name: "OOM_KILLED" } });
+    expect((await run("import os\nprint(os.path.exists('past'))")).stdout).toBe("False\n");
+    await cgroups?.bound(guest.box, boundOf({ memory_mb: 512, tmpfs_mb: 256 }));
   });
 
   it("has its contexts apart, and lists what is in them", async () => {
@@ -149,5 +162,34 @@ describe("a host with the WebAssembly engine", () => {
     }
     const { body } = await client.problem("POST", `/v1/sessions/${session}/processes`, { command: "ls" });
     expect(body.code).toBe("UNSUPPORTED_BY_ENGINE");
+  });
+});
+
+describe("a warm pool in WebAssembly", () => {
+  const { stack, client } = useStack({
+    agentEnv: { SANDBAR_ENGINE: "wasm", SANDBAR_POOL: "python=1", SANDBAR_POOL_MAX: "1" },
+  });
+
+  it("gives a session a kernel that waited, also past a daemon that was killed, with what is the session's own", async () => {
+    const ready = () =>
+      eventually("a box is warm", 120_000, async () => {
+        const { pool } = await client.ok<HostLoad>("GET", `/v1/hosts/${stack.hostId}/load`);
+        return pool[0]?.ready === 1;
+      });
+    await ready();
+    const [waiting] = await listGuests(stack.home);
+    await stack.killAgent();
+    await stack.startAgent();
+    await ready();
+    // Only who may mount can change what a box holds.
+    const limits = process.getuid!() === 0 ? { limits: { tmpfs_mb: 16 } } : {};
+    const { id } = await client.create({ env: { A: "b" }, ...limits });
+    expect(await client.run(id, "import os\nprint('_' in globals(), os.environ['A'])")).toMatchObject({
+      stdout: "False b\n",
+      state: { variables: "kept" },
+    });
+    expect(isRunning(waiting!)).toBe(true);
+    await client.stop(id);
+    await eventually("its processes are gone", 30_000, () => !isRunning(waiting!));
   });
 });

@@ -79,6 +79,8 @@ function isBelow(path: string, folder: string): boolean {
 }
 
 async function mounts(): Promise<Mount[]> {
+  // On other systems than Linux nothing is ever mounted here.
+  if (process.platform !== "linux") return [];
   const lines = (await readFile("/proc/self/mountinfo", "utf8")).trimEnd().split("\n");
   return lines.map((line) => {
     const [, , , , path = "", options = "", ...optional] = line.split(" ");

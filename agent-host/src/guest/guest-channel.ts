@@ -87,7 +87,8 @@ export class GuestChannel {
     this.#folder = openSync(this.#options.runFolder, "r");
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(`/proc/self/fd/${this.#folder}/daemon.sock`, () => {
+      const through = process.platform === "linux" ? `/proc/self/fd/${this.#folder}/daemon.sock` : file;
+      this.#server.listen(through, () => {
         this.#server.off("error", reject);
         this.#server.on("error", (error) => this.#options.log.error({ err: error }, "guest socket"));
         resolve();

@@ -8,6 +8,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
+import { commandOf, factsOf } from "../io/process-facts.ts";
 import { isDiskFailure } from "./disk-failure.ts";
 import { hostFolder } from "./identity.ts";
 import type { Log } from "./log.ts";
@@ -67,19 +68,11 @@ export function liveDaemon(home: string): Holder | null {
   try {
     const holder = JSON.parse(readFileSync(path.join(home, "host", "daemon.json"), "utf8")) as Holder;
     if (!Number.isInteger(holder.pid) || holder.pid < 2) return null;
-    const cmdline = readFileSync(`/proc/${holder.pid}/cmdline`, "utf8");
-    return cmdline.includes("main.ts") && startTime(holder.pid) === holder.started ? holder : null;
+    const isDaemon = commandOf(holder.pid).includes("main.ts");
+    return isDaemon && startTime(holder.pid) === holder.started ? holder : null;
   } catch {
     return null;
   }
 }
 
-function startTime(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The command name, in parentheses, may itself hold spaces and parentheses.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
-  } catch {
-    return null;
-  }
-}
+const startTime = (pid: number) => factsOf(pid)?.started ?? null;

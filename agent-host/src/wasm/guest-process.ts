@@ -1,19 +1,18 @@
 /** @module A guest's process on this host: started so that it outlives the daemon, found again by its number and its age. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { GuestStart } from "../../wasm/guest/start.ts";
 import { boxesFolder } from "../box/box-folders.ts";
 import type { BoxUsage } from "../engine/box.ts";
+import { childrenOf, factsOf } from "../io/process-facts.ts";
+import { removeCgroups } from "./cgroups.ts";
 
 const RECORD = "wasm.json";
 const PREFIX = "wasm-";
 const SETPRIV = "/usr/bin/setpriv";
-const PAGE = 4096;
 const GUEST_HEAP_MB = 256;
-/** The kernel counts a process's time in hundredths of a second. */
-const TICK_US = 10_000;
 
 interface GuestRecord {
   readonly pid: number;
@@ -103,46 +102,21 @@ export function killGuest(guest: Pick<GuestRecord, "pid" | "started">): void {
 /** Of every box of this home. */
 export async function endGuests(home: string): Promise<void> {
   for (const guest of await listGuests(home)) killGuest(guest);
+  await removeCgroups(home);
 }
 
-/** Null when there is no such process, or it only waits to be collected. */
-function startOf(pid: number): string | null {
-  const fields = statOf(pid);
-  return fields && fields[0] !== "Z" ? fields[19]! : null;
-}
-
-/** What follows the name, which may have blanks in it. */
-function statOf(pid: number): string[] | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return text.slice(text.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    return null;
-  }
-}
+const startOf = (pid: number) => factsOf(pid)?.started ?? null;
 
 export function usageOf(pid: number): Omit<BoxUsage, "diskBytes"> | null {
-  const pids = [pid, ...childrenOf(pid)];
   const usage = { cpuUs: 0, memoryBytes: 0, processes: 0 };
-  for (const each of pids) {
-    const fields = statOf(each);
-    if (!fields) continue;
-    // Its own time, and that of kernels which have ended.
-    const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
-    usage.cpuUs += ticks * TICK_US;
-    usage.processes += Number(fields[17]);
-    usage.memoryBytes += Number(fields[21]) * PAGE;
+  for (const each of [pid, ...childrenOf(pid)]) {
+    const facts = factsOf(each);
+    if (!facts) continue;
+    usage.cpuUs += facts.cpuUs;
+    usage.processes += facts.threads;
+    usage.memoryBytes += facts.memoryBytes;
   }
   return usage.processes > 0 ? usage : null;
-}
-
-function childrenOf(pid: number): number[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-    return text ? text.split(" ").map(Number) : [];
-  } catch {
-    return [];
-  }
 }
 
 /** Whether another user of the machine gets as far as the path. */

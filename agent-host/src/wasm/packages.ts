@@ -22,6 +22,7 @@ import { folderSize } from "../box/folder-size.ts";
 import { explainFailure, pythonRequirements, requireNames } from "../engine/dependency-list.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
+import { commandOf } from "../io/process-facts.ts";
 import { Turns } from "../io/turns.ts";
 import { listGuests } from "./guest-process.ts";
 import { packagePage } from "./package-page.ts";
@@ -212,6 +213,7 @@ export class Packages {
       total -= await folderSize(cache);
       await rm(cache, { recursive: true, force: true });
     }
+    // The folders that a guest was started with are among its arguments.
     const commands = (await listGuests(this.#config.home)).map(({ pid }) => commandOf(pid)).join("\n");
     const old = entries.filter(
       ({ folder, usedAt }) => Date.now() - usedAt > RECENT_MS && !commands.includes(folder),
@@ -234,15 +236,6 @@ export class Packages {
       }
     }
     return found;
-  }
-}
-
-/** The folders that a guest was started with are among its arguments. */
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  } catch {
-    return "";
   }
 }
 

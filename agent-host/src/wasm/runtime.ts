@@ -83,6 +83,7 @@ export async function makeSnapshot(runtime: WasmRuntime, log: Log): Promise<void
     ...{ socket: "", kernels: home, mounts: [], storageMb: null, cgroup: null, egress: null, awayMs: 0 },
     ...{ deno: runtime.deno, denoDir: runtime.denoDir, pyodide: runtime.pyodide, lockInfo: runtime.lockInfo },
     ...{ program: path.join(runtime.programs, "kernel"), package: runtime.package, snapshot: null },
+    pooled: false,
     memoryMb: SNAPSHOT_MEMORY_MB,
   };
   const kernels = new Kernels(start);

@@ -10,6 +10,7 @@ import { egressOf } from "../egress/reachable.ts";
 import type { ArrivalCheck, Box, BoxListener, BoxOptions, BoxUsage, Making } from "../engine/box.ts";
 import { GuestChannel } from "../guest/guest-channel.ts";
 import type { Config } from "../host/config.ts";
+import { boundOf, type Cgroups } from "./cgroups.ts";
 import { findGuest, killGuest, sandboxOf, startGuest, usageOf } from "./guest-process.ts";
 import { makeMounts } from "./mounts.ts";
 import { DEPENDENCIES_AT, type Packages } from "./packages.ts";
@@ -25,6 +26,8 @@ export interface WasmParts {
   readonly runtime: WasmRuntime;
   /** Whether its processes get a user of their own. */
   readonly ownUsers: boolean;
+  /** Null where this daemon may make none. */
+  readonly cgroups: Cgroups | null;
   readonly bindFolders: BindFolders;
   /** Null where this host cannot install any. */
   readonly packages: Packages | null;
@@ -57,7 +60,7 @@ export class WasmBox implements Box {
 
   async make({ signal, step, onSandbox }: Making): Promise<void> {
     const { id, session, spec } = this.#options;
-    const { config, runtime, bindFolders, onExit } = this.#parts;
+    const { config, runtime, bindFolders, cgroups, onExit } = this.#parts;
     step("prepare", "");
     const uid = this.#uid();
     const wanted = Object.keys(spec.dependencies);
@@ -78,6 +81,7 @@ export class WasmBox implements Box {
     if (uid !== null)
       for (const { root } of [{ root: kernels }, ...mounts.filter(({ readOnly }) => !readOnly)])
         await chown(root, uid, uid);
+    await cgroups?.bound(id, boundOf(spec.limits));
     await this.#listen(false);
     signal?.throwIfAborted();
     step("start", "WebAssembly");
@@ -93,7 +97,7 @@ export class WasmBox implements Box {
           socket: path.join(this.#folder, "run", "daemon.sock"),
           kernels,
           mounts,
-          cgroup: null,
+          cgroup: cgroups?.of(id) ?? null,
         },
         ...{
           deno: runtime.deno,
@@ -106,6 +110,7 @@ export class WasmBox implements Box {
           package: runtime.package,
           snapshot: runtime.snapshot,
         },
+        pooled: session === null,
         memoryMb: spec.limits.memory_mb,
         storageMb: bounded ? null : spec.limits.tmpfs_mb,
         egress: spec.network === "egress" ? egressOf(config.egress.allow) : null,
@@ -115,6 +120,8 @@ export class WasmBox implements Box {
       config.caBundle,
     );
     this.#pid = child.pid!;
+    // Kernels are started later, when the daemon asks for one.
+    await cgroups?.take(id, this.#pid);
     child.once("exit", () => onExit(sandbox));
   }
 
@@ -132,6 +139,7 @@ export class WasmBox implements Box {
     if (to.limits.tmpfs_mb !== limits.tmpfs_mb) {
       if (!(await this.#isTmpfs())) throw new Error("the box has another limit of storage");
       await resizeTmpfs(filesFolder(this.#folder), to.limits.tmpfs_mb);
+      await this.#parts.cgroups?.bound(this.#options.id, boundOf(to.limits));
     }
     return null;
   }
@@ -150,6 +158,7 @@ export class WasmBox implements Box {
     if (guest) killGuest(guest);
     await channel?.close();
     await removeBoxFolder(this.#folder);
+    await this.#parts.cgroups?.remove(this.#options.id);
   }
 
   async #isTmpfs(): Promise<boolean> {

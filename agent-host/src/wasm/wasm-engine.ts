@@ -15,6 +15,7 @@ import type { BoxOptions } from "../engine/box.ts";
 import type { DeathListener, Engine, FoundSandbox } from "../engine/engine.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
+import { Cgroups } from "./cgroups.ts";
 import {
   canDropPrivileges,
   findGuest,
@@ -40,6 +41,7 @@ export class WasmEngine implements Engine {
   readonly #runtime: WasmRuntime;
   readonly #ownUsers: boolean;
   readonly #packages: Packages | null;
+  readonly #cgroups: Cgroups | null;
   readonly #bindFolders: BindFolders;
   readonly #log: Log;
   #listener: DeathListener | null = null;
@@ -49,13 +51,16 @@ export class WasmEngine implements Engine {
     config: Config,
     runtime: WasmRuntime,
     packages: Packages | null,
+    cgroups: Cgroups | null,
     bindFolders: BindFolders,
     log: Log,
   ) {
     this.#packages = packages;
+    this.#cgroups = cgroups;
     this.#bindFolders = bindFolders;
     this.capabilities = [
-      "bind",
+      // The daemon's own files there are reached through /proc, so that no link leads it elsewhere.
+      ...(process.platform === "linux" ? (["bind"] as const) : []),
       "egress",
       "local_datasets",
       ...(packages ? (["dependencies"] as const) : []),
@@ -83,12 +88,14 @@ export class WasmEngine implements Engine {
 
   static async open(config: Config, bindFolders: BindFolders, log: Log): Promise<WasmEngine> {
     const runtime = await findRuntime(config);
-    return new WasmEngine(config, runtime, await Packages.open(config, runtime, log), bindFolders, log);
+    const packages = await Packages.open(config, runtime, log);
+    return new WasmEngine(config, runtime, packages, await Cgroups.open(config.home), bindFolders, log);
   }
 
   async start(): Promise<void> {
     await makeSnapshot(this.#runtime, this.#log);
     await this.#packages?.start();
+    await this.#cgroups?.sweep();
     this.#ready = true;
   }
 
@@ -117,6 +124,7 @@ export class WasmEngine implements Engine {
     return new WasmBox(options, {
       ...{ config: this.#config, runtime: this.#runtime, ownUsers: this.#ownUsers },
       packages: this.#packages,
+      cgroups: this.#cgroups,
       bindFolders: this.#bindFolders,
       onExit: (sandbox) => this.#listener?.onDeath(sandbox),
     });

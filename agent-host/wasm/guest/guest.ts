@@ -4,7 +4,7 @@ import { Calls } from "./calls.ts";
 import { Context, type ContextParts } from "./context.ts";
 import { Journal, type RunRequest } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
-import { CONTEXTS, STORAGE_LOOK_MS } from "./limits.ts";
+import { CONTEXTS, QUIET_LOOKS, STORAGE_LOOK_MS } from "./limits.ts";
 import { Link } from "./link.ts";
 import { MemoryWatch, openForWriting } from "./memory-watch.ts";
 import type { GuestStart } from "./start.ts";
@@ -13,7 +13,6 @@ import { Transfers } from "./transfers.ts";
 
 const PROTOCOL_VERSION = 1;
 const LANGUAGE = "python";
-const QUIET_LOOKS = 10;
 
 type Message = { type: string } & Record<string, unknown>;
 
@@ -47,7 +46,12 @@ export class Guest {
       (line) => this.#link.send(line),
       () => this.#holdAll(false),
     );
-    const memory = new MemoryWatch(() => this.#kernels.alive, start.memoryMb, start.cgroup);
+    const memory = new MemoryWatch(
+      () => this.#kernels.alive,
+      () => this.#busy(),
+      start.memoryMb,
+      start.cgroup,
+    );
     this.#parts = {
       link: this.#link,
       journal: this.#journal,
@@ -163,10 +167,14 @@ export class Guest {
     for (const context of this.#contexts.values()) context.hold(held);
   }
 
+  #busy(): boolean {
+    return [...this.#contexts.values()].some(({ running, state }) => running || state === "starting");
+  }
+
   /** What code writes past its own count is noticed here; of what it does when none of it should run, less often. */
   #watchStorage(storage: Storage): void {
+    if (!this.#busy() && ++this.#quietLooks % QUIET_LOOKS !== 0) return;
     const contexts = [...this.#contexts.values()];
-    if (!contexts.some(({ running }) => running) && ++this.#quietLooks % QUIET_LOOKS !== 0) return;
     const room = storage.room()!;
     if (room === 0 && storage.overrun) for (const context of contexts) context.endForStorage();
     else for (const context of contexts) context.tellRoom(room);

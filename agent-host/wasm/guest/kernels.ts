@@ -37,7 +37,16 @@ export class Kernels {
   spawn(env: Record<string, string>, room: number | null, listener: KernelListener): KernelProcess {
     const { pyodide, lockInfo, package: folder, snapshot, mounts } = this.#start;
     const secret = randomBytes(16).toString("hex");
-    const shared = { pyodide, lockInfo, package: folder, snapshot, mounts, network: this.#reach !== null };
+    const rehearses = this.#start.pooled;
+    const shared = {
+      rehearses,
+      pyodide,
+      lockInfo,
+      package: folder,
+      snapshot,
+      mounts,
+      network: this.#reach !== null,
+    };
     const fetches = new Fetches(this.#reach, {
       say: (message) => kernel.say(message),
       chunk: (id, data) => kernel.chunk(id, data),

@@ -28,6 +28,8 @@ export const FAILED_STARTS = 3;
 /** How often memory and storage are looked at while code runs. */
 export const WATCH_MS = 50;
 export const STORAGE_LOOK_MS = 1000;
+/** While none runs, one of so many looks is taken. */
+export const QUIET_LOOKS = 10;
 /** Of an answer's body, in one frame. */
 export const FETCH_CHUNK_BYTES = 128 * 1024;
 export const REDIRECTS = 20;

@@ -1,21 +1,31 @@
 /** @module Ends kernels that use more memory than the session has, where no cgroup does it. */
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import path from "node:path";
+import { factsOf } from "../../src/io/process-facts.ts";
 import type { KernelProcess } from "./kernel-process.ts";
-import { WATCH_MS } from "./limits.ts";
+import { QUIET_LOOKS, WATCH_MS } from "./limits.ts";
 
-const PAGE = 4096;
 const MEGABYTE = 1024 * 1024;
 
 export class MemoryWatch {
   readonly #limit: number;
   readonly #cgroup: string | null;
   #oomKills: number;
+  #quietLooks = 0;
 
-  constructor(kernels: () => Iterable<KernelProcess>, memoryMb: number, cgroup: string | null) {
+  /** `busy`: whether code runs; what it has left behind grows slowly, if at all. */
+  constructor(
+    kernels: () => Iterable<KernelProcess>,
+    busy: () => boolean,
+    memoryMb: number,
+    cgroup: string | null,
+  ) {
     this.#limit = memoryMb * MEGABYTE;
     this.#cgroup = cgroup;
     this.#oomKills = this.#count();
-    setInterval(() => this.#look(kernels()), WATCH_MS);
+    setInterval(() => {
+      if (busy() || ++this.#quietLooks % QUIET_LOOKS === 0) this.#look(kernels());
+    }, WATCH_MS);
   }
 
   /** Whether the system has killed for memory since this was last asked. */
@@ -30,7 +40,7 @@ export class MemoryWatch {
     let largest: KernelProcess | null = null;
     let most = 0;
     for (const kernel of kernels) {
-      const size = residentBytes(kernel.pid);
+      const size = factsOf(kernel.pid)?.privateBytes ?? 0;
       total += size;
       if (size > most) [largest, most] = [kernel, size];
     }
@@ -41,22 +51,12 @@ export class MemoryWatch {
 
   #count(): number {
     if (!this.#cgroup) return 0;
-    try {
-      return Number(
-        /^oom_kill (\d+)$/m.exec(readFileSync(`${this.#cgroup}/memory.events`, "utf8"))?.[1] ?? 0,
-      );
-    } catch {
-      return 0;
-    }
-  }
-}
-
-/** Without what is only mapped from files, which the system can take back. */
-function residentBytes(pid: number): number {
-  try {
-    const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ");
-    return (Number(resident) - Number(shared)) * PAGE;
-  } catch {
+    // The one of cgroup v2, the other of v1.
+    for (const file of ["memory.events", "memory.oom_control"])
+      try {
+        const text = readFileSync(path.join(this.#cgroup, file), "utf8");
+        return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+      } catch {}
     return 0;
   }
 }

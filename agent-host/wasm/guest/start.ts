@@ -18,6 +18,8 @@ export interface GuestStart {
   /** Null only to make one. */
   readonly snapshot: string | null;
   readonly mounts: readonly Mount[];
+  /** Made before anybody wanted it. */
+  readonly pooled: boolean;
   readonly memoryMb: number;
   /** Where nobody else bounds the folders. */
   readonly storageMb: number | null;

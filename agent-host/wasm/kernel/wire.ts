@@ -36,6 +36,8 @@ export interface KernelStart {
   readonly env: Readonly<Record<string, string>>;
   /** Whether code may make requests. */
   readonly network: boolean;
+  /** Nobody waits for it yet: what a first cell would have to wait for is done before. */
+  readonly rehearses: boolean;
   /** Bytes that the folders may grow by before somebody counts again; null where they have a size of their own. */
   readonly room: number | null;
 }

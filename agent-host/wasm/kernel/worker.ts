@@ -15,7 +15,7 @@ interface PyProxy {
 }
 interface Kernel {
   attach: PyProxy;
-  warm_up: PyProxy;
+  rehearse: PyProxy;
   run: PyProxy;
   cancel: PyProxy;
   state: PyProxy;
@@ -64,19 +64,26 @@ import sandbar_kernel.wasm_kernel
 sandbar_kernel.wasm_kernel.make()
 `;
 
+/** V8 compiles anew, and better, what has run for a while. */
+const REHEARSALS = 20;
+
 let kernel: Kernel;
 let requests: Requests | null = null;
 let shared: Int32Array;
 let running = Promise.resolve();
 let begun = false;
+/** Somebody's code has come. */
+let wanted = false;
 
 scope.onmessage = ({ data }) => {
   if (data.op === "start") begin(data.start, data.shared);
   else if (data.op === "interrupt") cancel();
   else if (data.op === "chunk") requests?.onChunk(data.body);
   else if (data.op === "fetched" || data.op === "fetch.failed") requests?.onMessage(data);
-  else if (data.op === "run") running = running.then(() => run(JSON.stringify(data)));
-  else if (data.op === "state") kernel.state(JSON.stringify(data));
+  else if (data.op === "run") {
+    wanted = true;
+    running = running.then(() => run(JSON.stringify(data)));
+  } else if (data.op === "state") kernel.state(JSON.stringify(data));
   else if (data.op === "complete") kernel.complete(JSON.stringify(data));
   else if (data.op === "env") kernel.set_env(JSON.stringify((data as { env?: unknown }).env));
 };
@@ -94,6 +101,15 @@ async function run(line: string): Promise<void> {
   } catch (error) {
     // Python itself is beyond repair, or was interrupted between our own instructions.
     fatal(error);
+  }
+}
+
+/** In the same way as a cell runs, which is what has to be compiled. */
+async function rehearse(): Promise<void> {
+  for (let cell = 0; cell < REHEARSALS && !wanted; cell++) {
+    await kernel.rehearse.callPromising(cell);
+    // Lets in what has been said meanwhile.
+    await new Promise((resume) => setTimeout(resume));
   }
 }
 
@@ -194,7 +210,7 @@ function ready(pyodide: Pyodide, start: KernelStart): void {
   kernel.attach(host, JSON.stringify(start.env), start.network);
   post([FRAME.json, JSON.stringify({ op: "ready" })]);
   // Much is compiled when it first runs: better while a session of the pool waits than with its first cell.
-  running = running.then(() => void kernel.warm_up());
+  if (start.rehearses) running = running.then(rehearse);
 }
 
 /** Stands still while too much of it waits for the socket, unless it is interrupted. */
