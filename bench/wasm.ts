@@ -151,7 +151,7 @@ function idle(stack: Stack, kind: "Pss" | "Rss"): string {
       if (!command.includes(`${stack.home}/`) || !command.includes("/boxes/")) continue;
       const pattern = new RegExp(`^${kind}:\\s+(\\d+) kB$`, "m");
       const size = pattern.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
-      sizes[command.includes("guest/main.ts") ? "guest" : "kernel"].push(Number(size) / 1024);
+      sizes[command.includes("guest/main.") ? "guest" : "kernel"].push(Number(size) / 1024);
     } catch {}
   return [sizes.guest, sizes.kernel].map((found) => summarize(found).median.toFixed(0)).join(" + ");
 }

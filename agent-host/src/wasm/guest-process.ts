@@ -34,7 +34,7 @@ export const isWasmSandbox = (sandbox: string) => sandbox.startsWith(PREFIX);
 export async function startGuest(
   folder: string,
   session: string,
-  programs: string,
+  entry: string,
   start: GuestStart,
   uid: number | null,
   caBundle: string | undefined,
@@ -42,7 +42,7 @@ export async function startGuest(
   // What a kernel sends is small once it is read, unless it is made to be large.
   const limits = ["--max-semi-space-size=1", `--max-old-space-size=${GUEST_HEAP_MB}`];
   const node = [process.execPath, "--disable-warning=ExperimentalWarning", ...limits];
-  const command = [...node, path.join(programs, "guest/main.ts"), JSON.stringify(start)];
+  const command = [...node, entry, JSON.stringify(start)];
   const ids = [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
   const drop = uid === null ? [] : [SETPRIV, ...ids, "--no-new-privs", "--inh-caps=-all"];
   const [program, ...args] = [...drop, ...command];

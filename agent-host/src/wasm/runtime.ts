@@ -9,8 +9,10 @@ import { Kernels } from "../../wasm/guest/kernels.ts";
 import type { GuestStart } from "../../wasm/guest/start.ts";
 import type { Config } from "../host/config.ts";
 import type { Log } from "../host/log.ts";
+import { plainProgram } from "./plain-program.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../../wasm", import.meta.url));
+const GUEST = "wasm/guest/main.ts";
 const SNAPSHOT_MS = 120_000;
 const SNAPSHOT_MEMORY_MB = 1024;
 
@@ -23,6 +25,8 @@ export interface WasmRuntime {
   /** `<agent-host>/wasm`. */
   readonly programs: string;
   readonly package: string;
+  /** The guest's program: there once it has been made. */
+  readonly guest: string;
   readonly snapshot: string;
   /** Changes with each of these. */
   readonly digest: string;
@@ -38,12 +42,16 @@ export async function findRuntime(config: Config): Promise<WasmRuntime> {
   const pyodide = await realpath(path.dirname(require.resolve("pyodide/package.json")));
   const deno = await denoBinary(require);
   const folder = path.join(config.imagesDir, "kernels/python/sandbar_kernel");
-  const digest = await digestOf([folder, path.join(PROGRAMS, "kernel")], [deno, pyodide]);
+  const digest = await digestOf(
+    [folder, ...["kernel", "guest"].map((part) => path.join(PROGRAMS, part))],
+    [deno, pyodide],
+  );
   const home = path.join(config.home, "wasm");
   const lockInfo = JSON.parse(readFileSync(path.join(pyodide, "pyodide-lock.json"), "utf8")).info;
   return {
     ...{ deno, pyodide, lockInfo, package: folder, programs: PROGRAMS, digest },
     denoDir: path.join(home, "deno"),
+    guest: path.join(home, digest),
     snapshot: path.join(home, `${digest}.snapshot`),
   };
 }
@@ -71,8 +79,16 @@ async function closeSharedStores(denoDir: string): Promise<void> {
   await writeFile(folder, "");
 }
 
+/** Everything that is made once for each version of its parts. */
+export async function prepareRuntime(runtime: WasmRuntime, log: Log): Promise<void> {
+  await makeSnapshot(runtime, log);
+  await plainProgram(path.dirname(runtime.programs), GUEST, runtime.guest);
+}
+
+export const guestProgram = ({ guest }: WasmRuntime) => path.join(guest, GUEST.replace(/\.ts$/, ".js"));
+
 /** Makes the memory of a Python that has the kernel loaded, once: from it a kernel starts in a tenth of the time. */
-export async function makeSnapshot(runtime: WasmRuntime, log: Log): Promise<void> {
+async function makeSnapshot(runtime: WasmRuntime, log: Log): Promise<void> {
   const home = path.dirname(runtime.snapshot);
   await mkdir(runtime.denoDir, { recursive: true, mode: 0o755 });
   await chmod(home, 0o755);

@@ -14,7 +14,7 @@ import { boundOf, type Cgroups } from "./cgroups.ts";
 import { findGuest, killGuest, sandboxOf, startGuest, usageOf } from "./guest-process.ts";
 import { makeMounts } from "./mounts.ts";
 import { DEPENDENCIES_AT, type Packages } from "./packages.ts";
-import type { WasmRuntime } from "./runtime.ts";
+import { guestProgram, type WasmRuntime } from "./runtime.ts";
 
 const TMPFS_MAGIC = 0x01021994;
 const FIRST_UID = 0x40000000;
@@ -91,7 +91,7 @@ export class WasmBox implements Box {
     const child = await startGuest(
       this.#folder,
       session?.id ?? "",
-      runtime.programs,
+      guestProgram(runtime),
       {
         ...{
           socket: path.join(this.#folder, "run", "daemon.sock"),

@@ -25,7 +25,7 @@ import {
   othersReach,
 } from "./guest-process.ts";
 import { Packages } from "./packages.ts";
-import { findRuntime, makeSnapshot, type WasmRuntime } from "./runtime.ts";
+import { findRuntime, prepareRuntime, type WasmRuntime } from "./runtime.ts";
 import { WasmBox } from "./wasm-box.ts";
 
 const LOOK_MS = 1000;
@@ -93,7 +93,7 @@ export class WasmEngine implements Engine {
   }
 
   async start(): Promise<void> {
-    await makeSnapshot(this.#runtime, this.#log);
+    await prepareRuntime(this.#runtime, this.#log);
     await this.#packages?.start();
     await this.#cgroups?.sweep();
     this.#ready = true;

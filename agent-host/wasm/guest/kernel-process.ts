@@ -132,6 +132,8 @@ function denoArguments(guest: GuestStart, kernel: KernelStart): string[] {
   const pages = Math.max(LEAST_MB, guest.memoryMb - LEAST_MB) * PAGES_PER_MB;
   const v8 = [
     "--disallow-code-generation-from-strings",
+    // Its guesses are wrong for Python's loop, which V8 would compile anew in the midst of the first cells.
+    "--no-wasm-deopt",
     `--wasm-max-mem-pages=${Math.min(pages, 65_536)}`,
     `--max-old-space-size=${Math.min(HEAP_MB, guest.memoryMb)}`,
   ];
