@@ -11,11 +11,19 @@ import { end, eventually, freePort, REPO } from "../fixtures/stack.ts";
 const run = promisify(execFile);
 
 it("npm start without Docker says so, serves, and its line to paste works; npm run down leaves nothing", async () => {
-  const home = mkdtempSync(join(tmpdir(), "sandbar-no-docker-"));
+  const folder = mkdtempSync(join(tmpdir(), "sandbar-no-docker-"));
+  // Longer than what a socket's path may have, together with what is below it.
+  const home = join(
+    folder,
+    "of-somebody",
+    "whose-folders-have-names-of-several-words",
+    "sandbar",
+    ".sandbar",
+  );
   const port = await freePort();
   const env = {
     ...process.env,
-    DOCKER_HOST: `unix://${home}/no-engine.sock`,
+    DOCKER_HOST: `unix://${folder}/no-engine.sock`,
     SANDBAR_HOME: home,
     SANDBAR_PORT: String(port),
     SANDBAR_POOL_SIZE: "0",
@@ -29,7 +37,7 @@ it("npm start without Docker says so, serves, and its line to paste works; npm r
   onTestFinished(async () => {
     await end(product, "SIGTERM");
     await run("npm", ["run", "down"], { cwd: REPO, env });
-    rmSync(home, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   });
   for (const stream of [product.stdout, product.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => {

@@ -51,7 +51,8 @@ export async function startGuest(
   const child = spawn(program!, args, {
     detached: true,
     stdio: ["ignore", "ignore", complaints],
-    cwd: "/",
+    // Paths of sockets are short from here.
+    cwd: folder,
     env: { PATH: "/usr/bin:/bin", ...(caBundle && { NODE_EXTRA_CA_CERTS: caBundle }) },
   });
   await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));

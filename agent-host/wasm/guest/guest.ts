@@ -7,6 +7,7 @@ import { Kernels } from "./kernels.ts";
 import { CONTEXTS, QUIET_LOOKS, STORAGE_LOOK_MS } from "./limits.ts";
 import { Link } from "./link.ts";
 import { MemoryWatch, openForWriting } from "./memory-watch.ts";
+import { near } from "./near.ts";
 import type { GuestStart } from "./start.ts";
 import { Storage } from "./storage.ts";
 import { Transfers } from "./transfers.ts";
@@ -33,7 +34,7 @@ export class Guest {
     const storage = new Storage(start.mounts, start.storageMb, pids);
     const artifacts = new Artifacts(session);
     this.#link = new Link({
-      path: start.socket,
+      path: near(start.socket),
       awayMs: start.awayMs,
       hello: () => this.#hello(),
       onWelcome: (token) => {
@@ -67,7 +68,7 @@ export class Guest {
     this.#calls = new Calls({
       storage,
       artifacts,
-      transfers: new Transfers(start.socket, () => this.#token ?? "", storage),
+      transfers: new Transfers(near(start.socket), () => this.#token ?? "", storage),
       context: (name) => this.#contexts.get(String(name)),
       openForWriting: () => openForWriting(pids(), session),
       send: (line) => this.#link.send(line),

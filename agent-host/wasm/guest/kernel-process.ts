@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
+import path from "node:path";
 import { FRAME, FrameReader, frame, type KernelStart } from "../kernel/wire.ts";
 import type { GuestStart } from "./start.ts";
 
@@ -122,10 +123,11 @@ export class KernelProcess {
 }
 
 function denoArguments(guest: GuestStart, kernel: KernelStart): string[] {
+  const socket = path.resolve(kernel.socket);
   const folders = kernel.mounts.map(({ root }) => root);
   const writable = kernel.mounts.filter(({ readOnly }) => !readOnly).map(({ root }) => root);
   const read = [
-    ...[guest.program, guest.pyodide, guest.package, kernel.socket],
+    ...[guest.program, guest.pyodide, guest.package, socket],
     ...(guest.snapshot ? [guest.snapshot] : []),
     ...folders,
   ];
@@ -149,9 +151,9 @@ function denoArguments(guest: GuestStart, kernel: KernelStart): string[] {
       "--cached-only",
     ],
     "--unstable-worker-options",
-    `--allow-net=unix:${kernel.socket}`,
+    `--allow-net=unix:${socket}`,
     `--allow-read=${read.join(",")}`,
-    `--allow-write=${[kernel.socket, ...writable].join(",")}`,
+    `--allow-write=${[socket, ...writable].join(",")}`,
     // Of the thread that runs no user code, for its one call: to have system calls refused.
     "--allow-ffi",
     `--v8-flags=${v8.join(",")}`,

@@ -5,6 +5,7 @@ import net from "node:net";
 import { FrameReader } from "../kernel/wire.ts";
 import { Fetches } from "./fetches.ts";
 import { type KernelListener, KernelProcess } from "./kernel-process.ts";
+import { near } from "./near.ts";
 import { HostReach } from "./reach.ts";
 import type { GuestStart } from "./start.ts";
 
@@ -30,7 +31,7 @@ export class Kernels {
     const server = this.#server;
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      server.listen(this.#socket, resolve);
+      server.listen(near(this.#socket), resolve);
     });
   }
 
@@ -53,7 +54,7 @@ export class Kernels {
     });
     const kernel: KernelProcess = new KernelProcess(
       this.#start,
-      { socket: this.#socket, secret, env, room, ...shared },
+      { socket: near(this.#socket), secret, env, room, ...shared },
       {
         ...listener,
         onMessage: (message) =>
