@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { listGuests } from "@sandbar/agent-host/src/wasm/guest-process.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { end, eventually, freePort, REPO } from "../fixtures/stack.ts";
+import { lendSnapshots } from "../fixtures/wasm-snapshot.ts";
 
 const run = promisify(execFile);
 
@@ -20,6 +21,7 @@ it("npm start without Docker says so, serves, and its line to paste works; npm r
     "sandbar",
     ".sandbar",
   );
+  lendSnapshots(home);
   const port = await freePort();
   const env = {
     ...process.env,
@@ -43,7 +45,7 @@ it("npm start without Docker says so, serves, and its line to paste works; npm r
     stream.setEncoding("utf8").on("data", (text: string) => {
       output += text;
     });
-  await eventually("it serves", 100_000, () => {
+  await eventually("it serves", 180_000, () => {
     if (product.exitCode !== null) throw new Error(output);
     return /Try it:\n\n.*\n/.test(output);
   });
@@ -56,4 +58,4 @@ it("npm start without Docker says so, serves, and its line to paste works; npm r
   await run("npm", ["run", "down"], { cwd: REPO, env });
   expect(await listGuests(home)).toEqual([]);
   expect(existsSync(join(home, "boxes"))).toBe(false);
-});
+}, 300_000);
