@@ -13,6 +13,8 @@ test("Docker and Podman with root are used, and rootless Docker with limits", ()
 test("rootless Podman is refused by its name, since it says that it limits also where it does not", () => {
   const info = { ...limits, SecurityOptions: ["name=seccomp,profile=default", "name=rootless"] };
   expect(refusalOf(info, ["Podman Engine"])).toContain("This is rootless Podman");
+  const before5 = { ...limits, SecurityOptions: ["name=seccomp,profile=default"], Rootless: true };
+  expect(refusalOf(before5, ["Podman Engine"])).toContain("This is rootless Podman");
 });
 
 test("an engine without limits is refused", () => {

@@ -6,6 +6,8 @@ interface EngineInfo {
   readonly PidsLimit?: boolean;
   readonly CgroupDriver?: string;
   readonly SecurityOptions?: readonly string[] | null;
+  /** Podman's own; before version 5 it is the only word of it. */
+  readonly Rootless?: boolean;
 }
 
 /** Null for one that will do. */
@@ -20,7 +22,7 @@ export async function engineRefusal(docker: Docker): Promise<string | null> {
 
 export function refusalOf(info: EngineInfo, components: readonly string[]): string | null {
   const podman = components.includes("Podman Engine");
-  if (podman && info.SecurityOptions?.includes("name=rootless"))
+  if (podman && (info.Rootless || info.SecurityOptions?.includes("name=rootless")))
     return (
       "This is rootless Podman, whose limits of memory and processes may be ignored, as with cgroup v1. " +
       "Use Podman as root (DOCKER_HOST=unix:///run/podman/podman.sock), or Docker."
