@@ -151,8 +151,10 @@ describe("a host with the WebAssembly engine", () => {
     await client.run(id, "1");
     const ended = async () => (await client.ok<Session>("GET", `/v1/sessions/${id}`)).status === "stopped";
     await eventually("the end", 30_000, ended);
-    await eventually("nothing is left", 10_000, async () => (await listGuests(stack.home)).length === 1);
-    expect(readdirSync(join(stack.home, "boxes"))).toHaveLength(1);
+    const left = async () => [await listGuests(stack.home), readdirSync(join(stack.home, "boxes"))];
+    await eventually("nothing is left", 30_000, async () =>
+      (await left()).every((things) => things.length === 1),
+    );
   });
 
   it("refuses what it cannot do by name", async () => {
