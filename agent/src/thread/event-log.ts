@@ -122,12 +122,12 @@ export class EventLog {
   /** Every `custom` event of the run, for whoever must not say it twice. */
   custom(run_id: string): unknown[] {
     return this.#sql
-      .exec<{ data: string }>(
-        "SELECT data FROM events WHERE run_id = ? AND event = 'custom' AND data IS NOT NULL ORDER BY id",
+      .exec<{ id: number; data: string | null }>(
+        "SELECT id, data FROM events WHERE run_id = ? AND event = 'custom' ORDER BY id",
         run_id,
       )
       .toArray()
-      .map(({ data }) => JSON.parse(data));
+      .map(({ id, data }) => JSON.parse(loadText(this.#sql, owner(run_id, id), data)));
   }
 
   remove(run_id: string): void {
