@@ -266,6 +266,14 @@ it("the 26th step is refused with a sentence", async () => {
   expect(textOf(messages.at(-1)!)).toBe(
     "I stopped here: this turn has used its 25 steps. Ask me to go on, or raise the limit.",
   );
+
+  // LangGraph's clients count otherwise: three answers, and the tools that two of them call.
+  chat.model.script(...Array(26).fill(call));
+  const { thread_id } = await chat.langgraph().threads.create();
+  const bounded = { ...(ask("Go on") as object), config: { recursion_limit: 5 } } as never;
+  const values = await chat.langgraph().runs.wait(thread_id, "agent", bounded);
+  expect(chat.model.requests).toHaveLength(3);
+  expect(textOf(messagesOf(values).at(-1)!)).toContain("used its 3 steps");
 });
 
 it("without a model a run is refused, and the answer says what to set", async () => {

@@ -200,6 +200,16 @@ it("a second run on a busy thread waits, is refused, or takes its place", async 
   });
   await eventually("the first call is ended", 10_000, () => chat.model.requests[0]!.aborted);
 
+  const several = await held();
+  const waiting = await begin(several.thread_id, "two", "enqueue");
+  await langgraph.runs.cancelMany({ threadId: several.thread_id, status: "pending" });
+  several.go();
+  expect(texts(await langgraph.runs.join(several.thread_id, several.run_id))).toEqual(["one", "first"]);
+  await eventually("what waited is cancelled", 10_000, async () => {
+    const { status } = await langgraph.runs.get(several.thread_id, waiting.run_id);
+    return status === "interrupted";
+  });
+
   const rolled = await held();
   const instead = await begin(rolled.thread_id, "two", "rollback");
   expect(texts(await langgraph.runs.join(rolled.thread_id, instead.run_id))).toEqual(["two", "second"]);
@@ -244,6 +254,9 @@ it("streams in every mode, and a run without a thread", async () => {
   expect(last[0]!.content).toBe("Hello to you");
   expect(texts(seen.findLast(({ event }) => event === "values")!.data)).toEqual(["Hi", "Hello to you"]);
   expect(texts(await langgraph.runs.wait(null, "agent", ask("Hi")))).toEqual(["Hi", "Hello to you"]);
+  const { run_id } = (seen.find(({ event }) => event === "metadata") as Event).data as { run_id: string };
+  const again = await collect(langgraph.runs.joinStream(null, run_id));
+  expect(again.map(({ event }) => event)).toEqual(seen.map(({ event }) => event));
 });
 
 it("a run waits for its time, and another one goes before it; cancelled, it never begins", async () => {

@@ -45,10 +45,11 @@ async function begin(c: Context<ApiEnv>, given?: RunRequest): Promise<Begun> {
   // Before anything is made: without a model there is nothing to run.
   const { key_id } = c.env.CALL.caller;
   await requireModel(c, request);
-  const { thread, temporary } = await threadFor(c, request);
+  const run_id = crypto.randomUUID();
+  const { thread, temporary } = await threadFor(c, request, run_id);
   const run = unwrap(
     await thread.object.createRun(thread.who, {
-      run_id: crypto.randomUUID(),
+      run_id,
       request,
       strategy: request.multitask_strategy ?? "enqueue",
       metadata: request.metadata ?? {},
@@ -70,10 +71,12 @@ async function requireModel(c: Context<ApiEnv>, { config, context }: RunRequest)
 async function threadFor(
   c: Context<ApiEnv>,
   { if_not_exists, on_completion }: RunRequest,
+  run_id: string,
 ): Promise<{ thread: OpenThread; temporary: boolean }> {
   const id = c.req.param("thread_id");
   if (id === undefined) {
-    const thread = await makeThread(c.env, c.env.CALL, crypto.randomUUID(), {});
+    // Named after its run, so that the run is found without it.
+    const thread = await makeThread(c.env, c.env.CALL, run_id, {});
     return { thread: thread!, temporary: on_completion !== "keep" };
   }
   const made = if_not_exists === "create" ? await makeThread(c.env, c.env.CALL, id, {}) : null;
@@ -157,10 +160,14 @@ export function runRoutes(api: Api): void {
   });
 
   api.post("/runs/cancel", async (c) => {
-    const { thread_id, run_ids } = await body(c, CancelManySchema);
-    if (!thread_id) throw new SandbarError("VALIDATION_FAILED", "thread_id: is needed");
+    const { thread_id, run_ids, status } = await body(c, CancelManySchema);
+    if (!thread_id)
+      throw new SandbarError(
+        "VALIDATION_FAILED",
+        "thread_id: is needed; runs are cancelled thread by thread",
+      );
     const { who, object } = await openThread(c, thread_id);
-    await object.cancelAll(who, run_ids ?? null, actionOf(c));
+    await object.cancelAll(who, { run_ids: run_ids ?? null, status: status ?? "all" }, actionOf(c));
     return c.body(null, 204);
   });
 
@@ -194,12 +201,14 @@ export function runRoutes(api: Api): void {
     return waited(c, thread, c.req.param("run_id"), isTrue(c.req.query("cancel_on_disconnect")));
   });
 
-  api.get("/threads/:thread_id/runs/:run_id/stream", async (c) => {
-    const thread = await openThread(c);
-    return stream(c, thread, c.req.param("run_id"), {
-      after: lastEventId(c),
-      cancelWhenLeft: isTrue(c.req.query("cancel_on_disconnect")),
-      modes: modesOf(c),
+  for (const path of ["/threads/:thread_id/runs/:run_id/stream", "/runs/:run_id/stream"] as const)
+    api.get(path, async (c) => {
+      const { run_id, thread_id = run_id } = c.req.param() as { run_id: string; thread_id?: string };
+      const thread = await openThread(c, thread_id);
+      return stream(c, thread, run_id, {
+        after: lastEventId(c),
+        cancelWhenLeft: isTrue(c.req.query("cancel_on_disconnect")),
+        modes: modesOf(c),
+      });
     });
-  });
 }

@@ -60,7 +60,7 @@ export async function runGraph(job: Job): Promise<void> {
     chosen,
     images,
     ids,
-    iterations: settings.iterations,
+    iterations: Math.min(settings.iterations, iterationsWithin(request.config?.recursion_limit)),
     prompt: systemPrompt(facts, settings, {
       wished: session,
       lost: former !== null && former !== facts.session?.id,
@@ -141,6 +141,9 @@ async function streamEvents(
 
 const isGraph = (event: Record<string, unknown>) =>
   (event.parent_ids as unknown[] | undefined)?.length === 0 || event.name === "LangGraph";
+
+/** LangGraph's clients count the model and its tools as a step each; of the last answer none calls tools. */
+const iterationsWithin = (steps = Number.POSITIVE_INFINITY) => Math.ceil(steps / 2);
 
 function wishesOf(request: RunRequest): z.infer<typeof WishesSchema> {
   const parsed = WishesSchema.safeParse({ ...request.config?.configurable, ...request.context });

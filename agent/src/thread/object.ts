@@ -219,10 +219,16 @@ export class ThreadObject extends DurableObject<Env> {
     return ok(null);
   }
 
-  async cancelAll(who: Who, run_ids: string[] | null, action: "interrupt" | "rollback"): Promise<void> {
+  async cancelAll(
+    who: Who,
+    wanted: { run_ids: string[] | null; status: "pending" | "running" | "all" },
+    action: "interrupt" | "rollback",
+  ): Promise<void> {
     this.#own(who);
-    for (const { run_id } of this.#runs.all())
-      if (run_ids === null || run_ids.includes(run_id)) this.#cancel(run_id, action);
+    const meant = ({ run_id, status }: Run) =>
+      (wanted.run_ids === null || wanted.run_ids.includes(run_id)) &&
+      (wanted.status === "all" || wanted.status === status);
+    for (const { run_id } of this.#runs.all().filter(meant)) this.#cancel(run_id, action);
   }
 
   async summary(who: Who): Promise<ThreadSummary> {
