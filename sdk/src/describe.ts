@@ -19,6 +19,7 @@ export interface ExecutionSummary {
   session_id: string;
   execution_id: string;
   status: Execution["status"];
+  language: Execution["language"];
   exit_code: number | null;
   artifacts: Artifact[];
   artifacts_skipped: { name: string; reason: string }[];
@@ -84,12 +85,14 @@ export function cuts(truncated: Record<string, number>): string[] {
 }
 
 export function summarize(execution: Execution): ExecutionSummary {
-  const { session_id, id, status, artifacts, artifacts_skipped, truncated, state, duration_ms } = execution;
+  const { session_id, id, status, language, artifacts, artifacts_skipped, truncated, state, duration_ms } =
+    execution;
   const exit_code = execution.exit_code ?? null;
   return {
     session_id,
     execution_id: id,
     status,
+    language,
     exit_code,
     artifacts,
     artifacts_skipped,

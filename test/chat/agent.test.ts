@@ -62,6 +62,23 @@ it("analyses a CSV: output and plot as they come, the plot for the model's eyes,
   expect(chat.model.requests[0]!.system).toContain("has ended: its variables and files are gone");
 });
 
+it("knows in which language the sandbox runs, and says so with each call", async () => {
+  const langgraph = chat.langgraph();
+  const { thread_id } = await langgraph.threads.create();
+  await client.ok("POST", "/v1/sessions", { key: thread_id, runtime: "node" });
+  chat.model.script({ calls: [run("[1, 2].map((n) => n + 40)")] }, { text: "41 and 42." });
+  const events = await collect(stream(langgraph, thread_id, "Add"));
+  const [request] = chat.model.requests;
+  expect(request!.system).toContain("JavaScript");
+  const { tools } = request!.raw as { tools: { function: { name: string; description: string } }[] };
+  const { description } = tools.find((tool) => tool.function.name === "code_sandbox")!.function;
+  expect(description).toMatch(/^Runs JavaScript/);
+  expect(customs(events).find(({ type }) => type === "finished")).toMatchObject({ language: "node" });
+  const answer = messagesOf((await langgraph.threads.getState(thread_id)).values)[2]!;
+  expect(textOf(answer)).toContain("41, 42");
+  expect(answer.artifact).toMatchObject({ language: "node" });
+});
+
 it("two tenants at once have a sandbox each, and see nothing of one another", async () => {
   chat.model.says(({ messages }) => {
     const [question] = messages;

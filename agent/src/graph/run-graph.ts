@@ -216,5 +216,9 @@ function linked(given: unknown, images: Images): BaseMessage {
   return message;
 }
 
-/** As much as decides which tools there are. */
-const sameAs = ({ datasets, engine }: SessionRecord): SessionOptions => ({ datasets, engine });
+/** As much as decides which tools there are, and what they say of themselves. */
+const sameAs = ({ datasets, engine, runtime }: SessionRecord): SessionOptions => ({
+  datasets,
+  engine,
+  runtime,
+});

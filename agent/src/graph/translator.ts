@@ -98,8 +98,8 @@ export class Translator {
     if (Number(event.id) <= (this.#heard.get(key) ?? 0)) return;
     this.#heard.set(key, Number(event.id));
     if (event.type === "finished") {
-      const { id, status, duration_ms } = event.execution;
-      this.tell({ type: "finished", ...call, id: event.id, execution_id: id, status, duration_ms });
+      const { id, status, language, duration_ms } = event.execution;
+      this.tell({ type: "finished", ...call, id: event.id, execution_id: id, status, language, duration_ms });
       return;
     }
     const shown = event.type === "result" ? { ...event, data: this.#linked(event.data) } : event;

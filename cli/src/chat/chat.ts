@@ -143,7 +143,11 @@ export class Chat {
     const messages = this.state.items.filter(({ kind }) => kind !== "call").length;
     const title = oneLine(String(thread.metadata.title ?? "untitled"));
     this.dim(`continuing “${title}” · ${messages} messages · /new begins another chat`);
-    const running = thread.status === "busy" ? await this.client.threads.running(id) : null;
+    const [running, session] = await Promise.all([
+      thread.status === "busy" ? this.client.threads.running(id) : null,
+      this.client.findSession(id).catch(() => null),
+    ]);
+    if (session) this.look.runtime = session.info.runtime;
     this.#recall(running !== null);
     if (running) {
       // Its events are told from its beginning, so they are shown after its question.

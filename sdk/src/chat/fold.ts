@@ -230,8 +230,8 @@ function heard(call: CallItem, event: Exclude<AgentEvent, { type: "model_retry" 
     case "error":
       return { ...call, output: [...call.output, { type: "error", error: event.error }] };
     case "finished": {
-      const { status, duration_ms: durationMs, execution_id: executionId } = event;
-      return { ...call, status, durationMs, executionId };
+      const { status, language = call.language, duration_ms: durationMs, execution_id: executionId } = event;
+      return { ...call, status, language, durationMs, executionId };
     }
     default:
       return call;
@@ -306,6 +306,7 @@ function withToolAnswer(items: ChatItem[], message: ThreadMessage): ChatItem[] {
     status: artifact?.status ?? (message.status === "error" ? "error" : "ok"),
     output: call.output.length > 0 ? call.output : [answer],
     artifacts: artifact?.artifacts ?? call.artifacts,
+    language: artifact?.language ?? call.language,
     durationMs: artifact?.duration_ms ?? call.durationMs,
     sessionId: artifact?.session_id ?? call.sessionId,
     executionId: artifact?.execution_id ?? call.executionId,

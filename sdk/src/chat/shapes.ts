@@ -47,6 +47,7 @@ export interface ThreadMessage {
     readonly session_id?: string;
     readonly execution_id?: string;
     readonly status?: string;
+    readonly language?: string;
     readonly duration_ms?: number | null;
     readonly artifacts?: readonly Artifact[];
   } | null;
@@ -125,6 +126,8 @@ export type AgentEvent =
       readonly type: "finished";
       readonly execution_id: string;
       readonly status: string;
+      /** In which it ran. */
+      readonly language?: string;
       readonly duration_ms: number | null;
     })
   | ({ readonly type: "model_retry" } & ModelRetry);

@@ -1,4 +1,4 @@
-import type { ActionRequest, Decision } from "@sandbar/sdk";
+import type { ActionRequest, Decision, Language } from "@sandbar/sdk";
 import { ShieldQuestion } from "lucide-react";
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
@@ -8,9 +8,11 @@ import { CodeView } from "../notebook/code-area.tsx";
 /** Calls that wait for a human's word. When each has one, the run goes on. */
 export function Approval({
   requests,
+  runtime,
   onDecide,
 }: {
   requests: readonly ActionRequest[];
+  runtime: Language;
   onDecide: (decisions: Decision[]) => Promise<void>;
 }) {
   const [decided, setDecided] = useState<readonly (Decision | null)[]>(requests.map(() => null));
@@ -43,6 +45,7 @@ export function Approval({
         <One
           key={`${index + 1}`}
           request={request}
+          runtime={runtime}
           decision={decided[index] ?? null}
           busy={busy}
           onDecide={(decision) => void decide(index, decision)}
@@ -54,11 +57,13 @@ export function Approval({
 
 function One({
   request,
+  runtime,
   decision,
   busy,
   onDecide,
 }: {
   request: ActionRequest;
+  runtime: Language;
   decision: Decision | null;
   busy: boolean;
   onDecide: (decision: Decision) => void;
@@ -71,7 +76,7 @@ function One({
   return (
     <div className="border-t border-line/60 first-of-type:border-t-0">
       {edited === null ? (
-        <CodeView code={code} language={request.name === "terminal" ? "bash" : "python"} />
+        <CodeView code={code} language={request.name === "terminal" ? "bash" : runtime} />
       ) : (
         <TextArea
           mono

@@ -36,10 +36,15 @@ export type Item =
   | { readonly kind: "answer"; readonly key: string; readonly parts: readonly Part[] }
   | { readonly kind: "summary"; readonly key: string; readonly text: string };
 
-export function itemsOf(
-  messages: readonly Message[],
-  outputs: Readonly<Record<string, Entry>>,
-): readonly Item[] {
+/** What is known of a thread beside its messages. */
+export interface Circumstances {
+  /** What code has put out, by its call. */
+  readonly outputs: Readonly<Record<string, Entry>>;
+  /** The sandbox's own language: of code that has not ended. */
+  readonly runtime: Language;
+}
+
+export function itemsOf(messages: readonly Message[], known: Circumstances): readonly Item[] {
   const answers = new Map(
     messages.flatMap((message) => (message.type === "tool" ? [[message.tool_call_id ?? "", message]] : [])),
   );
@@ -48,7 +53,7 @@ export function itemsOf(
     const key = message.id ?? String(index);
     if (message.type === "human") items.push(questionOf(message, key));
     else if (message.type === "ai" || message.type === "AIMessageChunk") {
-      const parts = partsOf(message, `${key} ${index}`, answers, outputs);
+      const parts = partsOf(message, `${key} ${index}`, answers, known);
       if (parts.length === 0) continue;
       const last = items.at(-1);
       if (last?.kind === "answer") items.splice(-1, 1, { ...last, parts: [...last.parts, ...parts] });
@@ -70,29 +75,25 @@ function partsOf(
   message: Message,
   key: string,
   answers: ReadonlyMap<string, Message>,
-  outputs: Readonly<Record<string, Entry>>,
+  known: Circumstances,
 ): Part[] {
   const text = textOf(message);
   const said: Part[] = text.trim() ? [{ kind: "text", key, text }] : [];
   const calls =
     message.type === "AIMessageChunk"
-      ? (message.tool_call_chunks ?? []).map((chunk) => writtenCall(chunk, outputs))
+      ? (message.tool_call_chunks ?? []).map((chunk) => writtenCall(chunk, known))
       : (message.tool_calls ?? []).map(({ id = "", name, args }) =>
-          callOf(id, name, args, answers.get(id), outputs[id]),
+          callOf(id, name, args, answers.get(id), known),
         );
   return [...said, ...calls.map((call): Part => ({ kind: "call", key: call.id, call }))];
 }
 
 /** Until its arguments are whole; that its code has begun says that they are. */
-function writtenCall(
-  { id, name = "", args = "", index }: ToolCallChunk,
-  outputs: Readonly<Record<string, Entry>>,
-): Call {
+function writtenCall({ id, name = "", args = "", index }: ToolCallChunk, known: Circumstances): Call {
   const field = CODE[name];
-  const output = id ? outputs[id] : undefined;
   const written = field ? { [field]: partialText(args, field) ?? "" } : {};
-  const call = callOf(id ?? `call ${index}`, name, written, undefined, output);
-  return output ? call : { ...call, state: "writing" };
+  const call = callOf(id ?? `call ${index}`, name, written, undefined, known);
+  return id && known.outputs[id] ? call : { ...call, state: "writing" };
 }
 
 /** Of a tool's arguments, the one that runs. */
@@ -103,15 +104,16 @@ function callOf(
   tool: string,
   args: Readonly<Record<string, unknown>>,
   answer: Message | undefined,
-  output: Entry | undefined,
+  { outputs, runtime }: Circumstances,
 ): Call {
   const code = args[CODE[tool] ?? ""];
-  const language = tool === "terminal" ? "bash" : ((args.language as Language | undefined) ?? "python");
+  const chosen = (answer?.artifact?.language ?? args.language ?? runtime) as Language;
+  const language = tool === "terminal" ? "bash" : chosen;
   return {
     ...{ id, tool, args, language, failed: answer?.status === "error" },
     code: typeof code === "string" ? code : null,
     state: answer ? "done" : "open",
-    entry: entryOf(id, answer, output),
+    entry: entryOf(id, answer, outputs[id]),
   };
 }
 

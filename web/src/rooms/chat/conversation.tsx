@@ -1,4 +1,4 @@
-import { type ThreadMessage as Message, newId } from "@sandbar/sdk";
+import { type Language, type ThreadMessage as Message, newId } from "@sandbar/sdk";
 import { LoaderCircle, TriangleAlert, X } from "lucide-react";
 import { type RefObject, useMemo } from "react";
 import { Button } from "../../ui/button.tsx";
@@ -28,19 +28,22 @@ import {
 export function Conversation({
   thread,
   view,
+  runtime,
   list,
 }: {
   thread: ChatThread;
   view: ThreadView;
+  /** The sandbox's own language. */
+  runtime: Language;
   list: RefObject<HTMLDivElement | null>;
 }) {
   const running = isRunning(view);
   const messages = shownMessages(view);
   const interrupt = openInterrupt(view);
   const items = useMemo(() => {
-    const all = itemsOf(messages, view.outputs);
+    const all = itemsOf(messages, { outputs: view.outputs, runtime });
     return interrupt ? withoutWaiting(all) : all;
-  }, [messages, view.outputs, interrupt]);
+  }, [messages, view.outputs, runtime, interrupt]);
   const turns = useMemo(() => turnsOf(view.points, view.branch), [view.points, view.branch]);
   const questions = items.filter((item) => item.kind === "question");
   // From the end: what was summarised has no question any more.
@@ -94,6 +97,7 @@ export function Conversation({
         <Approval
           key={interrupt.id ?? "interrupt"}
           requests={interrupt.value.actionRequests}
+          runtime={runtime}
           onDecide={(decisions) =>
             thread.decide(decisions).catch((error: unknown) => toastError(error, "Decide"))
           }

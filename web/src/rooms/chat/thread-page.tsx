@@ -77,7 +77,16 @@ export function ThreadPage({ id, onSettings }: { id: string; onSettings: () => v
       </header>
       <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto max-w-3xl px-4 py-5 sm:px-6">
-          {view.state === "loading" ? <Loading /> : <Conversation thread={thread} view={view} list={list} />}
+          {view.state === "loading" ? (
+            <Loading />
+          ) : (
+            <Conversation
+              thread={thread}
+              view={view}
+              runtime={session?.info.runtime ?? "python"}
+              list={list}
+            />
+          )}
         </div>
       </div>
       <div className="mx-auto w-full max-w-3xl shrink-0 px-4 pb-4 sm:px-6">
