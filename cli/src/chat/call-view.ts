@@ -32,7 +32,10 @@ function languageOf({ name, language }: CallItem, runtime: string): string {
 /** `python, 6 lines`. */
 export function titleOf(call: CallItem, runtime: string): string {
   const language = languageOf(call, runtime);
-  if (call.code === null) return `${language} ${lines(JSON.stringify(call.args)).join("")}`;
+  if (call.code === null)
+    return Object.keys(call.args).length === 0
+      ? language
+      : `${language} ${lines(JSON.stringify(call.args)).join("")}`;
   const [first = "", ...rest] = lines(call.code.trimEnd());
   return rest.length === 0 ? `${language}: ${first}` : `${language}, ${rest.length + 1} lines`;
 }

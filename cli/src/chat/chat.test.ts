@@ -50,7 +50,7 @@ describe("a call", () => {
   it("cannot speak to the terminal", () => {
     expect(lines("a\x1b[2Jb\x07\r\nc\td")).toEqual(["ab�", "c    d"]);
     const named: CallItem = { ...CALL, name: "evil\x1b[2J\ntool", code: null, args: {}, output: [] };
-    expect(foldedCall(named, look)).toEqual(["✓ evil tool {} · ok in 1.2 s"]);
+    expect(foldedCall(named, look)).toEqual(["✓ evil tool · ok in 1.2 s"]);
   });
 });
 

@@ -32,7 +32,7 @@ export const Answer = memo(function Answer({
         ),
       )}
       {!running && (
-        <div className="-mt-1 -ml-1.5 flex h-7 items-center opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100 pointer-coarse:opacity-100">
+        <div className="-mt-1 -mb-2 -ml-1.5 flex h-7 items-center opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100 pointer-coarse:opacity-100">
           {text && <CopyButton text={text} label="Copy the answer" className="size-6.5" />}
           {onAgain && (
             <IconButton label="Answer again" icon={<RotateCw />} className="size-6.5" onClick={onAgain} />

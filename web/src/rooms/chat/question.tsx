@@ -76,7 +76,7 @@ export const Question = memo(function Question({
         )}
         {files.length > 0 && <Files files={files} />}
       </div>
-      <div className="mt-0.5 flex h-7 items-center text-xs text-faint">
+      <div className="mt-0.5 -mb-3 flex h-7 items-center text-xs text-faint">
         <span className="flex opacity-0 transition-opacity group-focus-within/question:opacity-100 group-hover/question:opacity-100 pointer-coarse:opacity-100">
           <CopyButton text={text} label="Copy the question" className="size-6.5" />
           {onEdit && (
