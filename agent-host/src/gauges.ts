@@ -86,6 +86,9 @@ export function registerGauges(parts: DaemonParts): void {
   one("load1", "Processes of this machine that run or want to, over a minute", () => loadavg()[0]!);
 
   collectDefaultMetrics({ register: registry });
+  // Gauges with names of counters, which Prometheus' own check refuses.
+  for (const name of ["handles", "requests", "resources"])
+    registry.removeSingleMetric(`nodejs_active_${name}_total`);
 }
 
 const STATES = ["creating", "ready", "stopping", "stopped", "failed", "died"];
