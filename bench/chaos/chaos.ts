@@ -17,7 +17,7 @@ import { Fleet, type Guests } from "../load/fleet.ts";
 import { writeReport } from "../load/report.ts";
 import { journalOf, operate } from "./clients.ts";
 import { type Disks, faults } from "./faults.ts";
-import { type SessionHistory, tally, violations } from "./history.ts";
+import { type SessionHistory, type Tally, tally, violations } from "./history.ts";
 
 const LIMITS = { memory_mb: 128, tmpfs_mb: 16, cpus: 0.5, pids: 64 };
 const USUAL = { real: 12, simulated: 60 };
@@ -103,7 +103,7 @@ try {
     `${count} sessions with ${guests} guests on three daemons for ${seconds} s, seed ${seed}, ${cpus().length} cores, loopback. Load of the machine before ${before.toFixed(1)}, at the end ${loadavg()[0]!.toFixed(1)}.`,
     `**${wrong.length === 0 ? "No execution was lost, none ran twice" : `${wrong.length} violations`}.**`,
     `Faults: ${[...done].map(([name, times]) => `${name} ${times}`).join(", ")}. Daemons were started again ${fleet.daemons.reduce((sum, { restarts }) => sum + restarts, 0)} times, the control plane ${fleet.restartsOfControlPlane} times.`,
-    `What there was: \`${JSON.stringify(tally(histories))}\`. Until an answer, retries included: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)}.`,
+    `What there was: ${told(tally(histories))}. Until an answer, retries included: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)}.`,
     gone.length === 0 ? "Every session lived to the end." : `Sessions that ended: ${gone.join("; ")}.`,
     ...(wrong.length > 0
       ? [
@@ -120,6 +120,12 @@ try {
   rmSync(root, { recursive: true, force: true });
 }
 process.exit(failed ? 1 : 0);
+
+function told({ ended_otherwise, ...counts }: Tally): string {
+  return Object.entries({ ...counts, ...ended_otherwise })
+    .map(([name, times]) => `${name.replaceAll("_", " ")} ${times}`)
+    .join(", ");
+}
 
 function mount(folder: string, mb: number): string {
   mkdirSync(folder, { recursive: true });
