@@ -5,12 +5,23 @@ import { parseArgs } from "node:util";
 export const USAGE = `Usage: agent-host [run] [--config <file>] [--drain-on-exit]
        agent-host join <url> <token> [--name <name>]
        agent-host status | drain
+       agent-host install | doctor | upgrade | uninstall [--help]
        agent-host --help | --version
 
-  run      serve sessions for the control plane this host has joined (the default)
-  join     register this host with a one-time token
-  status   say as JSON whether the daemon runs, and what it holds
-  drain    stop every session on this host, and the daemon
+  install    make this machine a host: checks, images, join, one systemd unit
+  doctor     look whether this machine can be a host, or is a healthy one
+  upgrade    put this version in place of the one that runs; sessions run on
+  uninstall  take the host off this machine
+
+  run        serve sessions for the control plane this host has joined (the default)
+  join       register this host with a one-time token; "-" reads it from standard input
+  status     say as JSON whether the daemon runs, and what it holds
+  drain      stop every session on this host, and the daemon
+
+Examples:
+  agent-host install --url https://sandbar.example.com --token sbe_…
+  agent-host join https://sandbar.example.com sbe_… --name vps-1 && agent-host run
+  agent-host status
 
 Settings are environment variables (SANDBAR_HOME, SANDBAR_URL, ...) or --config <file.json> with the same names.
 Stopping the daemon leaves sessions running: the next one adopts them.

@@ -1,4 +1,5 @@
 /** @module The commands of agent-host: run, join, status, drain. Importing it carries out the one that was typed. */
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VERSION } from "@sandbar/shared";
 import { parseCommandLine, USAGE, UsageError } from "./cli.ts";
@@ -11,6 +12,9 @@ import { createLog } from "./host/log.ts";
 import { join } from "./join.ts";
 import { Journal } from "./journal/journal.ts";
 
+/** Without any session ending meanwhile. */
+const STUCK_MS = 60_000;
+
 async function main(argv: string[]): Promise<number> {
   const invocation = parseCommandLine(argv);
   if (invocation.command === "help") return say(USAGE);
@@ -18,7 +22,8 @@ async function main(argv: string[]): Promise<number> {
   const config = readConfig(process.env, invocation.config);
   switch (invocation.command) {
     case "join": {
-      const identity = await join(config, invocation, createLog(config.logLevel));
+      const token = invocation.token === "-" ? (await text(process.stdin)).trim() : invocation.token;
+      const identity = await join(config, { ...invocation, token }, createLog(config.logLevel));
       return say(`Joined ${identity.url} as ${identity.host_id}. Start it with: agent-host run\n`);
     }
     case "status":
@@ -59,6 +64,7 @@ function status(config: Config): number {
     const { runtime } = JSON.parse(key);
     pool[runtime] = (pool[runtime] ?? 0) + warm;
   }
+  const epoch = journal?.epoch() ?? null;
   journal?.close();
   say(
     `${JSON.stringify(
@@ -66,7 +72,9 @@ function status(config: Config): number {
         joined: identity !== null,
         host_id: identity?.host_id,
         url: config.url ?? identity?.url,
+        version: VERSION,
         pid: daemon?.pid ?? null,
+        epoch,
         sessions,
         pool,
       },
@@ -85,11 +93,29 @@ async function drain(config: Config): Promise<number> {
     return run(config, "drain");
   }
   process.kill(daemon.pid, "SIGUSR2");
-  for (let i = 0; i < 600; i++) {
-    if (liveDaemon(config.home)?.pid !== daemon.pid) return EXIT.ok;
-    await sleep(100);
+  let said: number | null = null;
+  for (let since = Date.now(); Date.now() - since < STUCK_MS; await sleep(100)) {
+    if (liveDaemon(config.home)?.pid !== daemon.pid) {
+      process.stderr.write("drained\n");
+      return EXIT.ok;
+    }
+    const left = sessionsLeft(config);
+    if (left === said) continue;
+    process.stderr.write(`${left} ${left === 1 ? "session" : "sessions"} left\n`);
+    said = left;
+    since = Date.now();
   }
   throw new Error("the daemon does not finish draining");
+}
+
+function sessionsLeft({ home }: Config): number {
+  const journal = new Journal(home);
+  try {
+    return journal.sessions().filter(({ report }) => report.state === "ready" || report.state === "creating")
+      .length;
+  } finally {
+    journal.close();
+  }
 }
 
 function say(text: string): number {

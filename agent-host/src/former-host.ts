@@ -1,6 +1,4 @@
-/** @module A host that the operator removed: how its home learns of it, and what goes before the home is a host again. */
-import { CLOSE } from "@sandbar/shared";
-import WebSocket from "ws";
+/** @module A host that the operator removed: what goes before its home is a host again. */
 import { removeBoxFolders } from "./box/box-folders.ts";
 import { removeContainersLeft } from "./containers-left.ts";
 import { layVolumesAside } from "./docker/provision/volumes.ts";
@@ -10,25 +8,6 @@ import { takeLock } from "./host/lock.ts";
 import type { Log } from "./host/log.ts";
 import { removeJournal } from "./journal/journal.ts";
 import { endGuests } from "./wasm/guest-process.ts";
-
-const ANSWER_MS = 10_000;
-
-/** The control plane closes the link of a host that it does not know, and challenges any other. False when it does not answer. */
-export function wasRemoved(url: string, hostId: string): Promise<boolean> {
-  const socket = new WebSocket(`${url.replace(/^http/, "ws")}/agent/link/${hostId}`, {
-    handshakeTimeout: ANSWER_MS,
-  });
-  const late = setTimeout(() => socket.terminate(), ANSWER_MS);
-  return new Promise((resolve) => {
-    socket.on("message", () => socket.close());
-    // A close follows.
-    socket.on("error", () => {});
-    socket.on("close", (code) => {
-      clearTimeout(late);
-      resolve(code === CLOSE.removed);
-    });
-  });
-}
 
 /**
  * Its sessions are lost, and its volumes went with it: a new host must find neither. What is in the volumes is somebody's

@@ -1,7 +1,8 @@
 /** @module How a home becomes a host: a key is made here and registered with a one-time token. */
 import { JoinAnswerSchema, ProblemSchema } from "@sandbar/shared";
 import { exportJWK, generateKeyPair } from "jose";
-import { clearFormerHost, wasRemoved } from "./former-host.ts";
+import { wasRemoved } from "./control-plane/was-removed.ts";
+import { clearFormerHost } from "./former-host.ts";
 import type { Config } from "./host/config.ts";
 import {
   type Identity,

@@ -26,6 +26,7 @@ const ROOMS: Record<string, string[]> = {
     ...["artifacts", "files", "datasets", "processes", "snapshots", "metrics", "execution"],
     ...["pool", "egress"],
   ],
+  install: ["host", "control-plane", "docker", "wasm"],
 };
 
 /** The only files on top that know which engine there is. */

@@ -18,7 +18,8 @@ const PACKAGES: PackageSpec[] = [
   { folder: "cli", node: ">=20", bin: { name: "sandbar", source: "./src/main.ts" } },
   {
     folder: "agent-host",
-    node: ">=24",
+    // Its installer; the daemon has a Node of its own.
+    node: ">=20",
     bin: { name: "agent-host", source: "./src/main.ts" },
     data: ["images"],
   },

@@ -25,6 +25,8 @@ import { addTerminal } from "./commands/terminal.ts";
 import { addTop } from "./commands/top.ts";
 import { addUp } from "./commands/up.ts";
 import { addView } from "./commands/view.ts";
+import { addVolumes } from "./commands/volumes.ts";
+import { addExamples } from "./invocation/examples.ts";
 import { addGlobalOptions } from "./invocation/global-options.ts";
 
 export function program(): Command {
@@ -42,6 +44,7 @@ export function program(): Command {
   addCp(root);
   addArtifacts(root);
   addSnapshots(root);
+  addVolumes(root);
   addView(root);
   addOperator(root);
   addTop(root);
@@ -57,6 +60,7 @@ export function program(): Command {
   addSettings(root);
   addCompletion(root);
   addGlobalOptions(root);
+  addExamples(root);
   throwInsteadOfExiting(root);
   return root;
 }

@@ -249,15 +249,42 @@ describe("the sandbar command on the real product", () => {
     expect((await sandbar(["hosts", "cordon", name])).stderr).toBe(`cordoned ${stack.hostId}\n`);
     expect((await sandbar(["hosts", "uncordon", name])).stderr).toBe(`uncordoned ${stack.hostId}\n`);
     expect((await sandbar(["hosts", "get", "nobody"])).code).not.toBe(0);
+    expect((await sandbar(["__complete", "hosts", "drain"])).stdout.split("\n")).toContain(name);
+    expect((await sandbar(["__complete", "sh", "--session"])).stdout.split("\n")[0]).toMatch(/^(cli|ses_)/);
   });
 
-  it("saves images and names them", async () => {
+  it("saves images when asked, and else says how", async () => {
     const code =
       "import base64\nfrom IPython.display import Image, display\n" +
       "display(Image(data=base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='), format='png'))";
-    const { stderr } = await sandbar(["run", "-c", code, "-s", "cli"]);
+    const said = await sandbar(["run", "-c", code, "-s", "cli"]);
+    expect(said.stderr).toBe("image/png, 70 B: --save-images saves it\n");
+    expect(said.stdout).toContain("Image object");
+    expect(readdirSync(folder)).not.toContain("image-1.png");
+    const { stderr } = await sandbar(["run", "-c", code, "-s", "cli", "--save-images"]);
     expect(stderr).toContain("saved image-1.png");
     expect(readdirSync(folder)).toContain("image-1.png");
+  });
+
+  it("brings the folder of a program, but for what is made anew there", async () => {
+    mkdirSync(join(folder, "program/node_modules"), { recursive: true });
+    writeFileSync(join(folder, "program/sibling.py"), "answer = 42");
+    writeFileSync(join(folder, "program/node_modules/large.js"), "");
+    writeFileSync(
+      join(folder, "program/main.py"),
+      "import os\nfrom sibling import answer\nprint(answer, sorted(os.listdir('.')))",
+    );
+    const { stdout } = await sandbar(["run", "program/main.py", "--with", "program"]);
+    expect(stdout).toMatch(/^42 \[.*'main.py', 'sibling.py'\]\n$/);
+    expect(stdout).not.toContain("node_modules");
+    expect(await sandbar(["run", "program/main.py", "--with", "nowhere"])).toMatchObject({ code: 2 });
+  });
+
+  it("makes, lists and removes volumes", async () => {
+    expect(await sandbar(["volumes", "create", "data", "--size", "64"])).toMatchObject({ code: 0 });
+    expect((await sandbar(["volumes"])).stdout).toMatch(/ data +64 MB/);
+    expect((await sandbar(["volumes", "remove", "data"])).stderr).toBe("removed data\n");
+    expect((await sandbar(["volumes"])).stdout).not.toContain("data");
   });
 
   it("Ctrl-C interrupts the code first and tells how it ended", async () => {
@@ -606,5 +633,17 @@ describe("the sandbar command on the real product", () => {
     const { stdout, stderr, code } = await sandbar(["view", planted]);
     expect(code).toBe(2);
     expect(stdout + stderr).not.toContain("root:");
+  });
+
+  // The last: nothing of the host's sessions is left.
+  it("says how far a drain is until it is done", async () => {
+    const { name } = JSON.parse((await sandbar(["hosts", "get", stack.hostId, "-o", "json"])).stdout);
+    await sandbar(["sessions", "create", "drained"]);
+    const { code, stderr } = await sandbar(["hosts", "drain", name]);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^(draining \S+: \d+ of \d+ sessions left\n)*drained \S+\n$/);
+    expect(JSON.parse((await sandbar(["sessions", "-o", "json"])).stdout)).toEqual([]);
+    expect((await sandbar(["hosts", "drain", name, "--no-wait"])).stderr).toBe(`draining ${stack.hostId}\n`);
+    expect((await sandbar(["hosts", "uncordon", name])).code).toBe(0);
   });
 });

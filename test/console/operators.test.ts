@@ -17,7 +17,7 @@ describe("the rooms of operators", () => {
     await page.getByRole("button", { name: "Add a host" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a host" });
     const command = await dialog.locator("pre").textContent();
-    const [, url, token] = /join (\S+) (\S+)/.exec(command!)!;
+    const [, url, token] = /agent-host install --url (\S+) --token (\S+)/.exec(command!)!;
     expect(url).toBe(stack.url);
 
     const home = mkdtempSync(join(tmpdir(), "sandbar-test-"));

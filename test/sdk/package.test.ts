@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { REPO } from "../fixtures/stack.ts";
 import { onTty } from "../fixtures/tty.ts";
 import { useStack } from "../fixtures/use-stack.ts";
+import { hostInstallTests } from "./host-install.ts";
 
 const exec = promisify(execFile);
 
@@ -114,7 +115,7 @@ describe("the packages that `npm run pack` writes", () => {
         version: VERSION,
         license: "MIT",
         description: expect.any(String),
-        engines: { node: name === "agent-host" ? ">=24" : ">=20" },
+        engines: { node: ">=20" },
         publishConfig: { access: "public", provenance: true },
       });
       expect(manifest.private).toBeUndefined();
@@ -157,7 +158,7 @@ describe("the packages that `npm run pack` writes", () => {
     expect(await run("npx", ["--no-install", "agent-host", "--version"])).toBe(`${VERSION}\n`);
     await expect(run("npx", ["--no-install", "sandbar", "up"])).rejects.toThrow("needs a checkout");
     const agentHost = join(installed("agent-host"), "agent-host/src/main.js");
-    await expect(run(oldNode, [agentHost, "--version"])).rejects.toThrow(
+    await expect(run(oldNode, [agentHost, "run"])).rejects.toThrow(
       "agent-host needs Node 24 or newer; this is 20.20.2",
     );
   });
@@ -219,6 +220,8 @@ export { client, createMcpServer, makeCodeSandboxTool, serveStdio, SandbarError,
       },
     );
   }
+
+  hostInstallTests({ agentHost: () => installed("agent-host"), node: oldNode });
 
   describe("with a host that runs the packed agent-host", () => {
     const { stack } = useStack({ agentMain: join(installed("agent-host"), "agent-host/src/main.js") });

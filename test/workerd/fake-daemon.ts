@@ -36,6 +36,8 @@ export class FakeDaemon {
   readonly ran = new Map<string, number>();
   capacity: Capacity = CAPACITY;
   acknowledges = true;
+  /** Of the protocol. */
+  version = PROTOCOL_VERSION;
   /** Loses every command, as a link does that dies with them on it. */
   deaf = false;
   /** Commands that a real daemon would have waited for in vain: their numbers did not follow each other. */
@@ -118,7 +120,7 @@ export class FakeDaemon {
       .sign(key);
     this.send({
       t: "hello",
-      v: PROTOCOL_VERSION,
+      v: this.version,
       proof,
       version: "0.0.0-fake",
       boot: this.#boot,

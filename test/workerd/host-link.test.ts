@@ -1,5 +1,12 @@
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { CLOSE, type Execution, FRAME_LIMIT_BYTES, type Host, type Session } from "@sandbar/shared";
+import {
+  CLOSE,
+  type Execution,
+  FRAME_LIMIT_BYTES,
+  type Host,
+  PROTOCOL_VERSION,
+  type Session,
+} from "@sandbar/shared";
 import { generateKeyPair } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import { bindings, Client } from "./client.ts";
@@ -78,6 +85,26 @@ describe("a connection", () => {
     daemon.sendRaw('{"t":"nonsense"}');
     await until(() => daemon.closed);
     expect(daemon.closed?.code).toBe(CLOSE.protocol);
+  });
+
+  it("of a daemon that speaks the version before serves as ever; any other is told what is spoken here", async () => {
+    const older = daemon.twin();
+    older.version = PROTOCOL_VERSION - 1;
+    older.onRun = echo(older);
+    await older.connect();
+    expect(older.closed).toBeNull();
+    const { id } = await client.session();
+    expect((await client.execute(id, "cell")).body).toMatchObject({ status: "ok", stdout: "cell" });
+    for (const version of [PROTOCOL_VERSION - 2, PROTOCOL_VERSION + 1]) {
+      const stranger = daemon.twin();
+      stranger.version = version;
+      await stranger.connect();
+      expect(stranger.closed).toEqual({
+        code: CLOSE.protocol,
+        reason: expect.stringContaining(`${PROTOCOL_VERSION - 1} and ${PROTOCOL_VERSION}`),
+      });
+    }
+    expect((await client.execute(id, "again")).body).toMatchObject({ status: "ok", stdout: "again" });
   });
 
   it("outlives a frame that cannot be read when it names whom it concerns", async () => {

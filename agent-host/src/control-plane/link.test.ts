@@ -69,6 +69,38 @@ describe("what one session causes", () => {
   });
 });
 
+describe("versions", () => {
+  it.each([
+    ["its own", PROTOCOL_VERSION, PROTOCOL_VERSION],
+    ["the one before", PROTOCOL_VERSION - 1, PROTOCOL_VERSION - 1],
+    ["a newer one, which knows this one", PROTOCOL_VERSION + 1, PROTOCOL_VERSION],
+    ["one that it does not know", PROTOCOL_VERSION - 2, "closed"],
+  ])("to a control plane of %s it speaks what both know", async (_, theirs, spoken) => {
+    expect(await answeredTo(theirs)).toBe(spoken);
+  });
+});
+
+/** The version of the hello that a link says to such a challenge. */
+async function answeredTo(v: number): Promise<number | "closed"> {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  await once(server, "listening");
+  const answer = Promise.withResolvers<number | "closed">();
+  server.on("connection", (socket) => {
+    socket.send(JSON.stringify({ t: "challenge", v, nonce: "n" }));
+    socket.once("message", (data) => answer.resolve((JSON.parse(data.toString()) as { v: number }).v));
+    socket.once("close", (code) => answer.resolve(code === CLOSE.protocol ? "closed" : code));
+  });
+  const link = new Link(linkOptions(server));
+  link.start();
+  try {
+    return await answer.promise;
+  } finally {
+    link.stop();
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+  }
+}
+
 /** What a fake control plane hears of a link that is welcomed and then used like this, up to two answers. */
 async function said(use: {
   describe: LinkOptions["describe"];

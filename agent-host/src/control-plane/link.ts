@@ -9,6 +9,7 @@ import {
   PROTOCOL_VERSION,
   type ServerFrame,
   ServerFrameSchema,
+  understands,
 } from "@sandbar/shared";
 import WebSocket from "ws";
 import type { Figures } from "../host/figures.ts";
@@ -170,13 +171,22 @@ export class Link {
     }
     const frame = parsed.data;
     if (frame.t === "challenge") {
-      void this.#prove(socket, frame.nonce);
+      const v = Math.min(PROTOCOL_VERSION, frame.v);
+      if (understands(PROTOCOL_VERSION, v)) void this.#prove(socket, frame.nonce, v);
+      else {
+        const ours = `${PROTOCOL_VERSION - 1} and ${PROTOCOL_VERSION}`;
+        this.#options.log.error(
+          { v },
+          `the control plane speaks version ${v}, this daemon ${ours}: upgrade it`,
+        );
+        socket.close(CLOSE.protocol);
+      }
     } else if (frame.t === "welcome") {
       clearTimeout(opening);
       this.#welcomed = true;
       this.#welcomedAt = performance.now();
       this.#options.figures.welcomed();
-      this.#options.log.info({ epoch: frame.epoch }, "linked");
+      this.#options.log.info({ epoch: frame.epoch, v: frame.v ?? PROTOCOL_VERSION - 1 }, "linked");
       this.#heartbeat?.stop();
       this.#heartbeat = new Heartbeat(
         frame.heartbeat_ms,
@@ -187,14 +197,14 @@ export class Link {
     } else if (this.#welcomed) this.#options.onFrame(frame);
   }
 
-  async #prove(socket: WebSocket, nonce: string): Promise<void> {
+  async #prove(socket: WebSocket, nonce: string, v: number): Promise<void> {
     const proof = await this.#options.sign(nonce);
     if (socket.readyState !== WebSocket.OPEN) return;
     const { version, boot } = this.#options;
     const hello = (brief: boolean): string =>
       JSON.stringify({
         t: "hello",
-        v: PROTOCOL_VERSION,
+        v,
         proof,
         version,
         boot,

@@ -46,7 +46,7 @@ export function warningsFor(
   return warnings;
 }
 
-function isOlder(version: string, least: string): boolean {
+export function isOlder(version: string, least: string): boolean {
   const numbers = (text: string) => (/^\d+(\.\d+)*/.exec(text)?.[0] ?? "").split(".").map(Number);
   const [a, b] = [numbers(version), numbers(least)];
   for (const [index, wanted] of b.entries()) if ((a[index] ?? 0) !== wanted) return (a[index] ?? 0) < wanted;

@@ -4,7 +4,7 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import { GUEST_LINE_LIMIT_BYTES, type GuestMessage } from "@sandbar/shared";
+import { GUEST_LINE_LIMIT_BYTES, GUEST_PROTOCOL_VERSION, type GuestMessage } from "@sandbar/shared";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLog } from "../host/log.ts";
 import { GuestChannel } from "./guest-channel.ts";
@@ -153,7 +153,7 @@ describe("the guest's socket", () => {
     expect(hellos).toBe(1);
   });
 
-  it("refuses a guest of another version, says why, and takes newer ones of its own", async () => {
+  it("refuses a guest of another version, says why, and takes its own, newer ones of it, and the one before", async () => {
     await open(true);
     expect(await closed(await dial({ ...HELLO, v: 2 }))).toBe(true);
     expect(violations).toEqual([]);
@@ -162,6 +162,8 @@ describe("the guest's socket", () => {
     expect(hellos).toBe(0);
     await once(await dial({ ...HELLO, v: 1.5, token: "the-token" }), "data");
     expect(hellos).toBe(1);
+    await once(await dial({ ...HELLO, v: GUEST_PROTOCOL_VERSION - 1, token: "the-token" }), "data");
+    expect(hellos).toBe(2);
   });
 
   it("drops a guest that breaks the protocol, and gives it up after some times", async () => {

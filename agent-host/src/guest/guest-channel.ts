@@ -18,6 +18,7 @@ import {
   GuestTransferSchema,
   PROXIED_LIMIT,
   readJson,
+  understands,
 } from "@sandbar/shared";
 import type { Log } from "../host/log.ts";
 import { LineReader, LineTooLong } from "../io/line-reader.ts";
@@ -210,7 +211,7 @@ export class GuestChannel {
 
   #mayEnter(hello: GuestHello): boolean {
     const proven = hello.token === undefined ? !this.#tokenGiven : this.#hasToken(hello.token);
-    if (!proven || Math.floor(hello.v) === GUEST_PROTOCOL_VERSION) return proven;
+    if (!proven || understands(GUEST_PROTOCOL_VERSION, Math.floor(hello.v))) return proven;
     const reason = `the guest speaks version ${hello.v} of the protocol, this host ${GUEST_PROTOCOL_VERSION}`;
     this.#options.log.error({ v: hello.v }, reason);
     this.#options.onViolations(reason);

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { EXIT } from "../daemon.ts";
 import { SettingsSchema, VARIABLES } from "./config.ts";
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
@@ -49,16 +48,4 @@ describe("docs/configuration.md", () => {
       .map(([, name]) => name);
     for (const name of used) expect(documented).toContain(`\`${name}\``);
   });
-});
-
-describe("the systemd units of the docs", () => {
-  it.each(["docs/quickstart-operator.md", "docs/deploy-cloudflare.md"])(
-    "%s: a final exit is not followed by another start",
-    (file) => {
-      const [, unit] = /```ini\n([^`]*agent-host[^`]*)```/.exec(read(file))!;
-      const final = [EXIT.usage, EXIT.superseded, EXIT.removed];
-      expect(unit).toContain(`\nRestartPreventExitStatus=${final.join(" ")}\n`);
-      expect(unit).toContain("\nRestart=always\n");
-    },
-  );
 });

@@ -68,7 +68,7 @@ export function liveDaemon(home: string): Holder | null {
   try {
     const holder = JSON.parse(readFileSync(path.join(home, "host", "daemon.json"), "utf8")) as Holder;
     if (!Number.isInteger(holder.pid) || holder.pid < 2) return null;
-    const isDaemon = commandOf(holder.pid).includes("main.ts");
+    const isDaemon = /main\.[tj]s/.test(commandOf(holder.pid));
     return isDaemon && startTime(holder.pid) === holder.started ? holder : null;
   } catch {
     return null;

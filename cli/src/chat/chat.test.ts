@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { type CallItem, type ChatItem, EMPTY_CHAT, type RunRecord } from "@sandbar/sdk";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { inlinePicture } from "../terminal/inline-picture.ts";
 import { Screen } from "../terminal/screen.ts";
 import { lines, plain } from "../terminal/style.ts";
 import { nameOfInput, withAttachments } from "./attachments.ts";
 import { foldedCall, liveCall, wholeCall } from "./call-view.ts";
 import { LastThread } from "./last-thread.ts";
-import { inlinePicture } from "./pictures.ts";
 import { reportOf, transcript } from "./transcript.ts";
 import { newLook, TurnView } from "./turn-view.ts";
 

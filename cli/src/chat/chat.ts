@@ -15,6 +15,7 @@ import {
 import { EXIT } from "../invocation/exit-codes.ts";
 import { explain } from "../invocation/explain.ts";
 import type { Offer } from "../terminal/completer.ts";
+import { inlinePicture } from "../terminal/inline-picture.ts";
 import { Prompt } from "../terminal/prompt.ts";
 import { Screen } from "../terminal/screen.ts";
 import { stateFile } from "../terminal/state-file.ts";
@@ -25,7 +26,6 @@ import { wholeCall } from "./call-view.ts";
 import type { LastThread } from "./last-thread.ts";
 import { MarkdownStream } from "./markdown-stream.ts";
 import { noModel } from "./model-ready.ts";
-import { inlinePicture } from "./pictures.ts";
 import { statusOf } from "./transcript.ts";
 import { followTurn, Stopper } from "./turn.ts";
 import { type ChatLook, lookOf, newLook, TurnView } from "./turn-view.ts";

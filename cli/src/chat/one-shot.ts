@@ -10,13 +10,13 @@ import {
 } from "@sandbar/sdk";
 import { EXIT } from "../invocation/exit-codes.ts";
 import { explain } from "../invocation/explain.ts";
+import { inlinePicture } from "../terminal/inline-picture.ts";
 import { dim, printJson } from "../terminal/print.ts";
 import { Screen } from "../terminal/screen.ts";
 import { safe, styleOf } from "../terminal/style.ts";
 import { attachFile, attachStdin, hasInput, requireFile, sandboxOf, withAttachments } from "./attachments.ts";
 import { foldedCall, isOpen } from "./call-view.ts";
 import { noModel } from "./model-ready.ts";
-import { inlinePicture } from "./pictures.ts";
 import { reportOf, type TurnStatus } from "./transcript.ts";
 import { followTurn, Stopper, type TurnHooks } from "./turn.ts";
 import { lookOf, newLook, retryText, TurnView } from "./turn-view.ts";

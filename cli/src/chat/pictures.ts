@@ -1,4 +1,4 @@
-/** @module Pictures of results: saved under names of their own, and shown where the terminal can. */
+/** @module Pictures of results: saved under names of their own. */
 import { writeFileSync } from "node:fs";
 import { freeName } from "../terminal/live.ts";
 import { size } from "../terminal/print.ts";
@@ -9,8 +9,6 @@ const EXTENSIONS: readonly [RegExp, string][] = [
   [/^GIF8/, "gif"],
   [/^RIFF.{4}WEBP/s, "webp"],
 ];
-/** Of one part of kitty's protocol. */
-const KITTY_CHARS = 4096;
 
 export interface SavedPicture {
   readonly path: string;
@@ -25,22 +23,4 @@ export function savePicture(bytes: Uint8Array): SavedPicture {
   const path = freeName(EXTENSIONS.find(([pattern]) => pattern.test(head))?.[1] ?? "bin");
   writeFileSync(path, bytes, { flag: "wx" });
   return { path, note: `saved ${path} (${size(bytes.length)})` };
-}
-
-/** The picture for terminals that show some; null for all others. A terminal inside a terminal shows none. */
-export function inlinePicture(bytes: Uint8Array, env: NodeJS.ProcessEnv = process.env): string | null {
-  if (env.TMUX || env.STY) return null;
-  const data = Buffer.from(bytes).toString("base64");
-  if (env.TERM_PROGRAM === "iTerm.app" || env.TERM_PROGRAM === "WezTerm")
-    return `\x1b]1337;File=inline=1;size=${bytes.length}:${data}\x07`;
-  const isPng = bytes[0] === 0x89;
-  if ((env.KITTY_WINDOW_ID || env.TERM === "xterm-kitty" || env.TERM_PROGRAM === "ghostty") && isPng) {
-    const parts = data.match(new RegExp(`.{1,${KITTY_CHARS}}`, "g")) ?? [];
-    return parts
-      .map(
-        (part, at) => `\x1b_G${at === 0 ? "f=100,a=T," : ""}m=${at < parts.length - 1 ? 1 : 0};${part}\x1b\\`,
-      )
-      .join("");
-  }
-  return null;
 }

@@ -72,8 +72,17 @@ async function upload(session: Session, local: string, remote: string): Promise<
   bar.done();
 }
 
-async function uploadFolder(session: Session, local: string, remote: string, bar: ProgressBar) {
-  const tar = spawn("tar", ["-c", "-f", "-", "-C", local, "."], { stdio: ["ignore", "pipe", "inherit"] });
+export async function uploadFolder(
+  session: Session,
+  local: string,
+  remote: string,
+  bar: ProgressBar,
+  leftOut: readonly string[] = [],
+): Promise<void> {
+  const without = leftOut.map((name) => `--exclude=${name}`);
+  const tar = spawn("tar", ["-c", "-f", "-", ...without, "-C", local, "."], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const ended = new Promise<number | null>((resolve) => tar.once("exit", resolve));
   const archive = Readable.toWeb(tar.stdout.pipe(bar.meter()));
   await session.files.extract(remote, archive as unknown as ReadableStream<Uint8Array>);

@@ -1,6 +1,7 @@
 /** @module `sandbar hosts`, `keys` and `usage`: for those who run Sandbar. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbar } from "@sandbar/sdk";
-import type { Scope } from "@sandbar/shared";
+import { installLine, type Scope } from "@sandbar/shared";
 import { type Command, Option } from "commander";
 import { UsageError } from "../invocation/explain.ts";
 import { cli } from "../invocation/global-options.ts";
@@ -67,13 +68,12 @@ export function addOperator(program: Command): void {
       printOne(enrollment, output);
       if (output === "table")
         process.stderr.write(
-          `on the new host, in a clone of the repository after \`node cli/setup/toolchain.mjs setup-only\`:\n  node cli/setup/toolchain.mjs exec node agent-host/src/main.ts join ${client.url} ${enrollment.token}\n`,
+          `on the new host, as root, with the package that \`npm run pack\` writes to dist/:\n  ${installLine(client.url, enrollment.token)}\n`,
         );
     });
   for (const [verb, description, done] of [
     ["cordon", "place nothing new there", "cordoned"],
     ["uncordon", "place sessions there again", "uncordoned"],
-    ["drain", "cordon, and stop its sessions; `sandbar hosts` shows how far it is", "draining"],
     ["remove", "forget a host", "removed"],
   ] as const)
     hosts
@@ -86,6 +86,17 @@ export function addOperator(program: Command): void {
         await client.hosts[verb](id);
         process.stderr.write(`${done} ${id}\n`);
       });
+  hosts
+    .command("drain <host>")
+    .description("cordon, and stop its sessions; waits until they are gone")
+    .option("--no-wait", "come back at once; `sandbar hosts` shows how far it is")
+    .action(async (reference: string, { wait }: { wait: boolean }, command: Command) => {
+      const { client } = cli(command);
+      const id = await hostId(client, reference);
+      await client.hosts.drain(id);
+      if (wait) await followDrain(client, id);
+      else process.stderr.write(`draining ${id}\n`);
+    });
 
   const keys = program.command("keys").alias("key").description("API keys (admin scope)");
   keys
@@ -150,6 +161,22 @@ export function addOperator(program: Command): void {
       if (output === "json") printJson(series);
       else printList(series.data, USAGE_COLUMNS, output);
     });
+}
+
+/** Says how many are left whenever that changes. Who leaves does not end the drain. */
+async function followDrain(client: Sandbar, id: string): Promise<void> {
+  let said = "";
+  for (;;) {
+    const { drain, status } = await client.hosts.get(id);
+    if (!drain) throw new Error(`${id} is no longer being drained: somebody has uncordoned it`);
+    const left = `${drain.left} of ${drain.sessions} sessions left`;
+    const line = drain.state === "drained" ? `drained ${id}` : `draining ${id}: ${left}`;
+    const told = status === "online" ? line : `${line}; the host is ${status}`;
+    if (told !== said) process.stderr.write(`${told}\n`);
+    said = told;
+    if (drain.state === "drained") return;
+    await sleep(500);
+  }
 }
 
 /** Of a host by id or name. What nobody is called goes to the API, which says so. */

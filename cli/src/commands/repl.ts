@@ -32,6 +32,7 @@ const HELP = `/help  this text        /state  variables        /sh <command>  a 
 interface ReplFlags extends SessionFlags {
   context?: string;
   timeout?: number;
+  saveImages?: boolean;
 }
 
 export function addRepl(program: Command): void {
@@ -40,6 +41,7 @@ export function addRepl(program: Command): void {
     .option("--context <name>", "kernel to talk to")
     .option("-t, --timeout <seconds>", "time limit of each cell", number)
     .option("--keep", "keep the session after leaving")
+    .option("--save-images", "save figures as image-1.png and so on in this folder")
     .action(async (flags: ReplFlags, command: Command) => {
       const { session, done } = await sessionFor(cli(command), flags);
       try {
@@ -133,7 +135,7 @@ class Repl {
     try {
       if (cell.startsWith("/")) return await this.#command(cell);
       const { context, timeout } = this.#flags;
-      await showLive(this.#session.stream(cell, { context, timeoutS: timeout }));
+      await showLive(this.#session.stream(cell, { context, timeoutS: timeout }), this.#flags);
     } catch (error) {
       explain(error);
     } finally {

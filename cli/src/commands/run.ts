@@ -1,8 +1,8 @@
 /** @module `sandbar run` and `sandbar sh`. */
-import { fstatSync, readFileSync } from "node:fs";
+import { fstatSync, readFileSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
-import { quote } from "@sandbar/sdk";
+import { quote, type Session } from "@sandbar/sdk";
 import type { Language } from "@sandbar/shared";
 import { type Command, Option } from "commander";
 import { exitCodeOf } from "../invocation/exit-codes.ts";
@@ -18,6 +18,8 @@ import { number, pair } from "../invocation/option-values.ts";
 import { withoutTypes } from "../invocation/typescript-source.ts";
 import { interruptible, showLive } from "../terminal/live.ts";
 import { dim, printJson } from "../terminal/print.ts";
+import { progressBar } from "../terminal/progress.ts";
+import { uploadFolder } from "./cp.ts";
 
 const LANGUAGES: Record<string, Language> = {
   ".py": "python",
@@ -37,6 +39,8 @@ interface RunFlags extends SessionFlags {
   language?: Language;
   env?: Record<string, string>;
   stdin?: boolean;
+  saveImages?: boolean;
+  with?: string;
 }
 
 export function addRun(program: Command): void {
@@ -74,6 +78,8 @@ export function addRun(program: Command): void {
 function options(command: Command): Command {
   return addSessionFlags(command)
     .option("--keep", "keep a session that was made for this")
+    .option("--with <folder>", "copy what is in this folder to /session first, so that sibling imports work")
+    .option("--save-images", "save figures as image-1.png and so on in this folder")
     .option("-t, --timeout <seconds>", "time limit of this run", number)
     .option("--context <name>", "kernel to run in")
     .option("-e, --env <NAME=VALUE>", "environment variable, repeatable", pair);
@@ -85,6 +91,7 @@ async function execute(context: Cli, code: string, flags: RunFlags): Promise<voi
   const { session, done, kept } = await sessionFor(context, flags, runtime);
   if (kept) process.stderr.write(`${dim(`session ${session.id}`)}\n`);
   try {
+    if (flags.with !== undefined) await bringFolder(session, flags.with);
     const stream = session.stream(code, {
       language: flags.language,
       context: flags.context,
@@ -96,10 +103,19 @@ async function execute(context: Cli, code: string, flags: RunFlags): Promise<voi
       const execution = await interruptible(stream, () => stream.finished());
       printJson(execution);
       process.exitCode = exitCodeOf(execution);
-    } else process.exitCode = exitCodeOf(await showLive(stream));
+    } else process.exitCode = exitCodeOf(await showLive(stream, flags));
   } finally {
     await done();
   }
+}
+
+/** Made anew in a session where they are needed, and often larger than all the rest. */
+const LEFT_OUT = [".git", "node_modules", "__pycache__", ".venv"];
+
+async function bringFolder(session: Session, folder: string): Promise<void> {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageError(`--with ${folder}: there is no such folder`);
+  await uploadFolder(session, folder, "/session", progressBar(folder), LEFT_OUT);
 }
 
 /** Programs that start this one often leave it an open socket that never ends; a shell's pipe is a pipe. */

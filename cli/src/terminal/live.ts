@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import type { Execution, ExecutionEvent, ExecutionStream } from "@sandbar/sdk";
 import { cuts } from "@sandbar/sdk";
 import { EXIT } from "../invocation/exit-codes.ts";
+import { inlinePicture } from "./inline-picture.ts";
 import { clean, dim, red, size } from "./print.ts";
 
 const IMAGES: Record<string, string> = {
@@ -13,8 +14,13 @@ const IMAGES: Record<string, string> = {
   "application/pdf": "pdf",
 };
 
-export async function showLive(stream: ExecutionStream): Promise<Execution> {
-  return interruptible(stream, () => stream.finished(showEvent));
+/** Pictures are shown where the terminal can, and saved where that is asked for. */
+export interface Shown {
+  readonly saveImages?: boolean | undefined;
+}
+
+export async function showLive(stream: ExecutionStream, shown: Shown = {}): Promise<Execution> {
+  return interruptible(stream, () => stream.finished((event) => showEvent(event, shown)));
 }
 
 /** The first SIGINT interrupts the code, and its end is awaited; a second one leaves at once. So does a reader that left. */
@@ -45,7 +51,7 @@ export async function interruptible<T>(stream: ExecutionStream, work: () => Prom
   }
 }
 
-export function showEvent(event: ExecutionEvent): void {
+function showEvent(event: ExecutionEvent, shown: Shown): void {
   switch (event.type) {
     case "stdout":
       process.stdout.write(event.text);
@@ -54,7 +60,7 @@ export function showEvent(event: ExecutionEvent): void {
       process.stderr.write(event.text);
       break;
     case "result":
-      showResult(event.data);
+      showResult(event.data, shown);
       break;
     case "artifact":
       process.stderr.write(
@@ -73,14 +79,19 @@ export function showEvent(event: ExecutionEvent): void {
   }
 }
 
-function showResult(bundle: Record<string, unknown>): void {
-  for (const [mime, extension] of Object.entries(IMAGES)) {
-    const data = bundle[mime];
-    if (typeof data !== "string") continue;
-    const name = freeName(extension);
-    writeFileSync(name, extension === "svg" ? data : Buffer.from(data, "base64"), { flag: "wx" });
-    process.stderr.write(dim(`saved ${name}\n`));
-    return;
+function showResult(bundle: Record<string, unknown>, { saveImages }: Shown): void {
+  const [mime, extension] = Object.entries(IMAGES).find(([mime]) => typeof bundle[mime] === "string") ?? [];
+  if (mime !== undefined && extension !== undefined) {
+    const data = bundle[mime] as string;
+    const bytes = Buffer.from(data, extension === "svg" ? "utf8" : "base64");
+    const inline = process.stdout.isTTY && extension !== "svg" ? inlinePicture(bytes) : null;
+    if (inline) process.stdout.write(`${inline}\n`);
+    if (saveImages) {
+      const name = freeName(extension);
+      writeFileSync(name, bytes, { flag: "wx" });
+      process.stderr.write(dim(`saved ${name}\n`));
+    } else if (!inline) process.stderr.write(dim(`${mime}, ${size(bytes.length)}: --save-images saves it\n`));
+    if (inline || saveImages) return;
   }
   const text = bundle["text/plain"] ?? bundle["application/json"];
   if (text !== undefined) process.stdout.write(`${typeof text === "string" ? text : JSON.stringify(text)}\n`);

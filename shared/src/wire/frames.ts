@@ -13,7 +13,8 @@ import { FailureSchema } from "../errors.ts";
 import { CONTEXT_LIMIT } from "../limits.ts";
 import { CauseSchema } from "./cause.ts";
 
-export const PROTOCOL_VERSION = 2;
+/** 3: the sides agree on a version. The daemon answers in the older of its own and the challenge's. */
+export const PROTOCOL_VERSION = 3;
 
 /** Sent by the daemon as a bare text message; the runtime answers it without waking the object. */
 export const HEARTBEAT_REQUEST = "ping";
@@ -85,7 +86,13 @@ export type SessionReport = z.infer<typeof SessionReportSchema>;
 
 export const ServerFrameSchema = z.discriminatedUnion("t", [
   z.object({ t: z.literal("challenge"), v: z.number(), nonce: z.string() }),
-  z.object({ t: z.literal("welcome"), epoch: z.number().int(), heartbeat_ms: z.number().int() }),
+  z.object({
+    t: z.literal("welcome"),
+    /** Which version is spoken from here on; version 2 does not say so. */
+    v: z.number().optional(),
+    epoch: z.number().int(),
+    heartbeat_ms: z.number().int(),
+  }),
   z.object({ t: z.literal("command"), n: z.number().int(), session: z.string(), command: CommandSchema }),
   /** Events up to `seq` are persisted; with `final` the outcome is too, and the daemon may forget the execution. */
   z.object({

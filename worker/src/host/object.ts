@@ -18,6 +18,7 @@ import {
   type HostResult,
   PROTOCOL_VERSION,
   type ServerFrame,
+  understands,
 } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { type Env, leaseTimes } from "../env.ts";
@@ -161,8 +162,9 @@ export class HostObject extends DurableObject<Env> {
   }
 
   async #hello(socket: WebSocket, { host, nonce, address }: Unproven, frame: Hello): Promise<void> {
-    if (frame.v !== PROTOCOL_VERSION) {
-      socket.close(CLOSE.protocol, `this control plane speaks version ${PROTOCOL_VERSION}`);
+    if (!understands(PROTOCOL_VERSION, frame.v)) {
+      const versions = `${PROTOCOL_VERSION - 1} and ${PROTOCOL_VERSION}`;
+      socket.close(CLOSE.protocol, `this control plane speaks versions ${versions}, this daemon ${frame.v}`);
       return;
     }
     const publicKey = await this.#publicKey(host);
@@ -205,7 +207,7 @@ export class HostObject extends DurableObject<Env> {
     }
     this.#calls.failAll();
     this.#socket = socket;
-    this.#send({ t: "welcome", epoch, heartbeat_ms: leaseTimes(this.env).heartbeat });
+    this.#send({ t: "welcome", v: frame.v, epoch, heartbeat_ms: leaseTimes(this.env).heartbeat });
     const ours = frame.epoch === undefined || frame.epoch === before?.epoch;
     for (const row of this.#outbox.resendAfter(frame.last_n, ours)) this.#send({ t: "command", ...row });
     attach(socket, { host, epoch, boot: frame.boot, n: this.#outbox.lastN });

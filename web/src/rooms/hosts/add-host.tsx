@@ -1,4 +1,5 @@
 import type { Host } from "@sandbar/sdk";
+import { HOST_PACKAGE, installLine } from "@sandbar/shared";
 import { useQuery } from "@tanstack/react-query";
 import { CircleCheck, LoaderCircle } from "lucide-react";
 import { useEffect, useState } from "react";
@@ -10,7 +11,6 @@ import { ErrorNote } from "../../ui/error-note.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useNow } from "../../ui/use-now.ts";
-import { joinCommand } from "./join-command.ts";
 
 /** Shows the one command to paste, and turns green when a machine has joined with it. */
 export function AddHost({
@@ -28,7 +28,7 @@ export function AddHost({
       onOpenChange={onOpenChange}
       width="lg"
       title="Add a host"
-      description="Any Linux machine with Docker, Node and Git that can reach this address. It needs no open port."
+      description="A Linux machine with systemd and Node 20 or newer that can reach this address. It needs no open port."
     >
       {open && <Joining hosts={hosts} onDone={() => onOpenChange(false)} />}
     </Dialog>
@@ -61,8 +61,11 @@ function Joining({ hosts, onDone }: { hosts: readonly Host[] | undefined; onDone
   const expired = Date.parse(enrollment.expires_at) <= now;
   return (
     <div className="space-y-3">
-      <p className="text-sm text-muted">In a clone of this repository on that machine:</p>
-      <CodeSnippet code={joinCommand(location.origin, enrollment.token)} />
+      <p className="text-sm text-muted">
+        Copy <code>dist/{HOST_PACKAGE}</code>, which <code>npm run pack</code> writes, to that machine. There,
+        as root:
+      </p>
+      <CodeSnippet code={installLine(location.origin, enrollment.token)} />
       {joined ? (
         <p role="status" className="flex items-center gap-2 rounded-lg bg-ok-soft px-3 py-2.5">
           {joined.status === "online" ? (
