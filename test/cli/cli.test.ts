@@ -249,8 +249,13 @@ describe("the sandbar command on the real product", () => {
     expect((await sandbar(["hosts", "cordon", name])).stderr).toBe(`cordoned ${stack.hostId}\n`);
     expect((await sandbar(["hosts", "uncordon", name])).stderr).toBe(`uncordoned ${stack.hostId}\n`);
     expect((await sandbar(["hosts", "get", "nobody"])).code).not.toBe(0);
-    expect((await sandbar(["__complete", "hosts", "drain"])).stdout.split("\n")).toContain(name);
-    expect((await sandbar(["__complete", "sh", "--session"])).stdout.split("\n")[0]).toMatch(/^(cli|ses_)/);
+    const completes = (to: string, ...words: string[]) =>
+      // On a crowded machine the server may not answer as soon as somebody at a prompt would want it.
+      eventually(`${words.join(" ")} completes to ${to}`, 30_000, async () =>
+        (await sandbar(["__complete", ...words])).stdout.split("\n").includes(to),
+      );
+    await completes(name, "hosts", "drain");
+    await completes("cli", "sh", "--session");
   });
 
   it("saves images when asked, and else says how", async () => {
