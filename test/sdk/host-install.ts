@@ -129,6 +129,7 @@ export function hostInstallTests({ agentHost, node }: Packed): void {
     it("is looked at by its doctor", async () => {
       const well = await agentHostCommand(["doctor"]);
       expect(well.output).toMatch(/^✓ daemon: .* runs as \d+, with 0 sessions$/m);
+      expect(well.output).toMatch(/^✓ clock: /m);
       expect(well.status).toBe(0);
       const found = JSON.parse(
         (await agentHostCommand(["doctor", "--json", "--url", "http://127.0.0.1:9"])).output,
