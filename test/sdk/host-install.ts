@@ -32,7 +32,8 @@ interface Packed {
 }
 
 export function hostInstallTests({ agentHost, node }: Packed): void {
-  describe("a machine on which the packed agent-host is installed", () => {
+  // npm unpacks some hundred megabytes for each release.
+  describe("a machine on which the packed agent-host is installed", { timeout: 400_000 }, () => {
     const { stack, client } = useStack({ withoutAgent: true });
     const folder = mkdtempSync(join(tmpdir(), "sandbar-install-"));
     const root = join(folder, "root");
