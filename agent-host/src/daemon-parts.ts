@@ -146,6 +146,10 @@ export async function makeParts(options: DaemonOptions) {
         if (!network) throw new SandbarError("HOST_ERROR", "the session has no rules");
         return network.state;
       },
+      "network.hold": async ({ network }, { until, reason }) => {
+        network?.hold(until, reason);
+        return {};
+      },
       complete: (session, params) => session.call("complete", params),
     },
     ofHost: {

@@ -22,6 +22,7 @@ import { addSessions } from "./commands/sessions.ts";
 import { addSettings } from "./commands/settings.ts";
 import { addSnapshots } from "./commands/snapshots.ts";
 import { addTerminal } from "./commands/terminal.ts";
+import { addTokens } from "./commands/tokens.ts";
 import { addTop } from "./commands/top.ts";
 import { addUp } from "./commands/up.ts";
 import { addView } from "./commands/view.ts";
@@ -41,6 +42,7 @@ export function program(): Command {
   addChat(root);
   addSessions(root);
   addTerminal(root);
+  addTokens(root);
   addCp(root);
   addArtifacts(root);
   addSnapshots(root);

@@ -14,6 +14,7 @@ import type {
   TenantEvent,
   UsageSeries,
 } from "@sandbar/shared";
+import { TOKEN_PREFIX } from "@sandbar/shared";
 import { Artifacts } from "./artifacts.ts";
 import { Threads } from "./chat/threads.ts";
 import { configFromEnv, type Env } from "./config.ts";
@@ -168,6 +169,23 @@ export class Sandbar {
   /** A session that exists, by id. */
   async getSession(id: string): Promise<Session> {
     return new Session(this.http, await this.http.json("GET", `/v1/sessions/${encodeURIComponent(id)}`));
+  }
+
+  /** Whether it was made with a session's token instead of an API key. */
+  get hasToken(): boolean {
+    return this.http.apiKey.startsWith(TOKEN_PREFIX);
+  }
+
+  /** The session of the token that this client was made with. */
+  async attach(): Promise<Session> {
+    const { token } = await this.me();
+    if (!token)
+      throw new SandbarError({
+        code: "NOT_A_TOKEN",
+        detail: "an API key is for no session of its own",
+        hint: "Give the client a token of session.createToken(), or name the session: getSession(id).",
+      });
+    return this.getSession(token.session_id);
   }
 
   /** A session that exists and has not ended, by key; null when there is none. */

@@ -7,7 +7,8 @@ export type ClientErrorCode =
   | "UNEXPECTED_ANSWER"
   | "CORRUPT_DOWNLOAD"
   | "INVALID_URL"
-  | "INVALID_KEY";
+  | "INVALID_KEY"
+  | "NOT_A_TOKEN";
 
 export interface SandbarErrorInit {
   code: ErrorCode | ClientErrorCode | (string & {});

@@ -27,6 +27,7 @@ export type {
   NetworkConnection,
   NetworkRulesInput,
   NetworkUse,
+  NewSessionToken,
   OnBusy,
   Policy,
   Preview,
@@ -37,8 +38,10 @@ export type {
   Session as SessionRecord,
   SessionMetrics,
   SessionNetwork,
+  SessionToken,
   TenantEvent,
   TenantPolicy,
+  TokenVerb,
   UsagePoint,
   UsageSeries,
 } from "@sandbar/shared";

@@ -28,6 +28,8 @@ export interface Usage {
   artifacts: { count: number; bytes: number };
   /** What they may hold together, whatever is in them. */
   volumes: { count: number; size_mb: number };
+  /** Bytes over the network by name since midnight of UTC, both ways. */
+  egress: { bytes_today: number };
   /** What the tenant may have at once; null: no limit. */
   limits: {
     live_sessions: number | null;
@@ -39,6 +41,7 @@ export interface Usage {
     volume_mb: number | null;
     requests_per_minute: number | null;
     executions_per_minute: number | null;
+    egress_mb_per_day: number | null;
     artifact_count: number | null;
     artifact_bytes: number | null;
   };

@@ -5,11 +5,14 @@ import type {
   Language,
   ListeningPort,
   NetworkRulesInput,
+  NewSessionToken,
   OnBusy,
   Preview,
   SessionMetrics,
   SessionNetwork,
   Session as SessionRecord,
+  SessionToken,
+  TokenVerb,
 } from "@sandbar/shared";
 import { type Artifact, Artifacts, type ExportResult } from "./artifacts.ts";
 import { Contexts } from "./contexts.ts";
@@ -60,6 +63,15 @@ export interface ForkOptions extends Pick<SnapshotOptions, "onBusy" | "signal"> 
   labels?: Record<string, string>;
   idleTtlS?: number;
   maxLifetimeS?: number;
+}
+
+export interface TokenOptions {
+  verbs: TokenVerb[];
+  /** A minute to a day. Default: an hour. */
+  ttlS?: number;
+  /** Whom it is for. */
+  label?: string;
+  signal?: AbortSignal;
 }
 
 export interface SessionState {
@@ -253,6 +265,23 @@ export class Session {
       signal,
     });
     return data.map((info) => new Session(this.#http, info));
+  }
+
+  /**
+   * A token for a browser, an end user or an agent: with it as `apiKey` a client has this session and these verbs, and
+   * nothing else of the tenant. `token` is in this answer and nowhere else.
+   */
+  createToken({ verbs, ttlS: ttl_s, label, signal }: TokenOptions): Promise<NewSessionToken> {
+    return this.#http.json("POST", `${this.#path}/tokens`, { json: { verbs, ttl_s, label }, signal });
+  }
+
+  tokens(): Listing<SessionToken> {
+    return new Listing(this.#http, `${this.#path}/tokens`);
+  }
+
+  /** Takes a token back, by its id: within 5 seconds it is worth nothing, and what it has open has ended. */
+  removeToken(id: string): Promise<void> {
+    return this.#http.send("DELETE", `${this.#path}/tokens/${encodeURIComponent(id)}`);
   }
 
   terminal(options: TerminalOptions = {}): Promise<Terminal> {

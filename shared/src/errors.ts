@@ -46,7 +46,7 @@ export const ERRORS = {
     status: 401,
     title: "No valid API key",
     retryable: false,
-    hint: "Send Authorization: Bearer <api key>. On one machine the first key is in $SANDBAR_HOME/api-key.",
+    hint: "Send Authorization: Bearer <api key or session token>. On one machine the first key is in $SANDBAR_HOME/api-key.",
   },
   ENROLLMENT_INVALID: {
     status: 401,
@@ -71,6 +71,12 @@ export const ERRORS = {
     title: "The key lacks the scope for this",
     retryable: false,
     hint: "Use a key with the scope that the detail names.",
+  },
+  FORBIDDEN_BY_TOKEN: {
+    status: 403,
+    title: "The token does not allow this",
+    retryable: false,
+    hint: "Make a token with the verb that the detail names, by POST /v1/sessions/:id/tokens, or use an API key.",
   },
   FORBIDDEN_BY_POLICY: {
     status: 403,

@@ -19,7 +19,8 @@ export type IdPrefix =
   | "con"
   | "aud"
   | "snp"
-  | "sec";
+  | "sec"
+  | "tok";
 
 export function newId(prefix: IdPrefix): string {
   let time = Date.now();

@@ -26,6 +26,7 @@ export * from "./api/port.ts";
 export * from "./api/process.ts";
 export * from "./api/run-once.ts";
 export * from "./api/session.ts";
+export * from "./api/session-token.ts";
 export * from "./api/settings.ts";
 export * from "./api/snapshot.ts";
 export * from "./api/snapshot-report.ts";

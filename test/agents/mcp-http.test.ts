@@ -10,9 +10,9 @@ import { useStack } from "../fixtures/use-stack.ts";
 
 describeMcp(
   "MCP over HTTP",
-  (stack) =>
+  (stack, key) =>
     new StreamableHTTPClientTransport(new URL("/mcp", stack.url), {
-      requestInit: { headers: { authorization: `Bearer ${stack.key}` } },
+      requestInit: { headers: { authorization: `Bearer ${key}` } },
     }),
 );
 

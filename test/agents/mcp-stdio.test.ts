@@ -5,14 +5,14 @@ import { REPO } from "../fixtures/stack.ts";
 
 describeMcp(
   "sandbar mcp over stdio",
-  (stack) =>
+  (stack, key) =>
     new StdioClientTransport({
       command: process.execPath,
       args: [join(REPO, "cli/src/main.ts"), "mcp"],
       env: {
         ...(process.env as Record<string, string>),
         SANDBAR_URL: stack.url,
-        SANDBAR_API_KEY: stack.key,
+        SANDBAR_API_KEY: key,
       },
     }),
 );

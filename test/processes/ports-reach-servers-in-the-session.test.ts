@@ -332,6 +332,17 @@ connected = socket.create_connection(("127.0.0.1", 4243))`,
           for await (const _ of body) await sleep(10);
         })().catch(() => {});
       }
+      // Waits for its turn behind code that does not end.
+      const body = JSON.stringify({ code: "1", timeout_s: 120 });
+      const asked = { ...headers, "content-type": "application/json" };
+      ends["a request that waits"] = request(`${stack.url}${of}/executions`, {
+        method: "POST",
+        headers: asked,
+        body,
+        headersTimeout: 0,
+      })
+        .then(({ statusCode, body }) => body.dump().then(() => statusCode))
+        .catch(() => 0);
       for (const path of [`${of}/terminal`, `${base}/socket`]) {
         const socket = new WebSocket(`${stack.url.replace("http", "ws")}${path}`, { headers });
         await new Promise((resolve, reject) => {
@@ -354,18 +365,25 @@ connected = socket.create_connection(("127.0.0.1", 4243))`,
     const revoked = await client.ok<{ id: string; secret: string }>("POST", "/v1/keys", spec);
     const opened = await openAll(revoked.secret);
     const gone = watch(opened);
+    const verbs = ["run", "files", "terminal", "ports", "read"];
+    const token = await client.ok<{ id: string; token: string }>("POST", `${of}/tokens`, { verbs });
+    const taken = await openAll(token.token).then(watch);
     const expires_at = new Date(Date.now() + 6000).toISOString();
     const { secret } = await client.ok<{ secret: string }>("POST", "/v1/keys", { ...spec, expires_at });
     const expired = await openAll(secret).then(watch);
-    expect([...gone.keys()]).toEqual([]);
+    expect([...gone.keys(), ...taken.keys()]).toEqual([]);
     await client.call("DELETE", `/v1/keys/${revoked.id}`);
+    await client.call("DELETE", `${of}/tokens/${token.id}`);
     const all = Object.keys(opened).sort();
     await eventually("what it had open is closed", 20_000, () => {
-      if (gone.size === all.length && expired.size === all.length) return true;
+      if ([gone, taken, expired].every(({ size }) => size === all.length)) return true;
       const open = (ended: Map<string, unknown>) => all.filter((name) => !ended.has(name));
-      throw new Error(`still open: ${open(gone)}, ${open(expired)}`);
+      throw new Error(`still open: ${[gone, taken, expired].map(open).join(" and ")}`);
     });
-    expect([gone.get(`${of}/terminal`), gone.get(`${base}/socket`)]).toEqual([1008, 1008]);
+    for (const ended of [gone, taken, expired]) {
+      expect([ended.get(`${of}/terminal`), ended.get(`${base}/socket`)]).toEqual([1008, 1008]);
+      expect(ended.get("a request that waits")).toBe(401);
+    }
     expect([...kept.keys()]).toEqual([]);
     for (const id of [quiet, chatty]) await client.call("DELETE", `${of}/processes/${id}`);
     await client.call("POST", `${of}/executions/${execution.id}/interrupt`);

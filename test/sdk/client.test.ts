@@ -217,6 +217,30 @@ describe("the TypeScript client on the real product", () => {
     await expect(nobody.session()).rejects.toMatchObject({ code: "NETWORK_ERROR", retryable: true });
   });
 
+  it("a token is one session for somebody else, with the verbs that it was made with", async () => {
+    await using session = await client.session();
+    await session.run("x = 20");
+    const made = await session.createToken({ verbs: ["run", "read"], ttlS: 600, label: "friend" });
+    expect(await session.tokens().all()).toMatchObject([{ id: made.id, label: "friend" }]);
+    const friend = new Sandbar({ url: stack.url, apiKey: made.token });
+    const own = await friend.attach();
+    expect(own.id).toBe(session.id);
+    expect((await own.run("x * 2", { onStdout: () => {} })).text).toBe("40");
+    const kept = await own.run("open('/session/artifacts/a.txt', 'w').write('hi');");
+    expect(await friend.artifacts.readText(kept.artifacts[0]!)).toBe("hi");
+    for (const refused of [
+      () => own.files.readText("/session/a"),
+      () => own.terminal(),
+      () => own.stop(),
+      () => own.createToken({ verbs: ["run"] }),
+      () => friend.session(),
+    ])
+      await expect(refused()).rejects.toMatchObject({ code: "FORBIDDEN_BY_TOKEN", status: 403 });
+    await expect(client.attach()).rejects.toMatchObject({ code: "NOT_A_TOKEN" });
+    await session.removeToken(made.id);
+    await expect(own.run("1")).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
   it("shows operators hosts, keys and usage", async () => {
     expect(await client.hosts.list().all()).toMatchObject([{ id: stack.hostId, status: "online" }]);
     const key = await client.keys.create({ name: "agent", tenant: "other", scopes: ["agent"] });

@@ -44,6 +44,13 @@ beforeAll(async () => {
       // As git's simplest protocol has it.
       if (request.url?.includes("info/refs")) return response.end(`${"a".repeat(40)}\trefs/heads/main\n`);
       if (request.url?.startsWith("/simple/")) response.setHeader("content-type", "text/html");
+      if (request.url === "/endless") {
+        const more = () => {
+          while (response.writable && response.write(Buffer.alloc(65_536)));
+        };
+        response.on("drain", more);
+        return more();
+      }
       if (request.url === "/headers") return response.end(JSON.stringify(request.headers));
       if (request.url === "/away")
         response.writeHead(302, { location: `https://denied.example.net:${port}/` });
@@ -261,6 +268,25 @@ describe("a secret", () => {
     await client.ok("PUT", path, { allow: [host] });
     expect(JSON.parse(await seen(made.id)).authorization).toBeUndefined();
     await client.stop(made.id);
+  });
+});
+
+describe("a tenant's share of egress", () => {
+  it("ends what code carries, and names itself to code and to whoever wants another session", async () => {
+    const spender = await stack.clientOf("spender");
+    await client.ok("PUT", "/v1/policies/spender", { shares: { egress_mb_per_day: 4 } });
+    const network = { allow: allowed() };
+    const { id } = await spender.create({ network, limits: { timeout_s: 60 } });
+    const endless = `curl -sS -o /dev/null ${url("a.example.com", "/endless")} 2>&1; echo ended; curl -sS ${url("a.example.com")} 2>&1`;
+    const { stdout } = await spender.run(id, endless, { language: "bash", timeout_s: 60 });
+    expect(stdout).toMatch(/ended[\s\S]*429/);
+    const usage = await spender.ok<{ egress: { bytes_today: number } }>("GET", "/v1/usage");
+    expect(usage.egress.bytes_today).toBeGreaterThanOrEqual(4 * 1024 * 1024);
+    expect((await spender.problem("POST", "/v1/sessions", { network })).body).toMatchObject({
+      code: "QUOTA_EXCEEDED",
+      detail: expect.stringContaining("egress_mb_per_day"),
+    });
+    await spender.stop(id);
   });
 });
 

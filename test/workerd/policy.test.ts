@@ -249,6 +249,43 @@ describe("a tenant's share", () => {
     await keeper.session({ volumes: [{ name: "abcde"[known], path: "/mnt/known" }] });
   });
 
+  it("ends a day's egress when it is used up, whatever a host has told before", async () => {
+    const chatty = await Client.of("chatty");
+    await put("chatty", { shares: { egress_mb_per_day: 1 } });
+    const { id } = await chatty.session({ network: { allow: ["files.example.org"] } });
+    const usage = async () =>
+      (await chatty.call<{ egress: { bytes_today: number } }>("GET", "/v1/usage")).body.egress.bytes_today;
+    const tell = (since: string, bytes: number) =>
+      host.send({ t: "network", session: id, connections: [], dropped: 0, carried: { since, bytes } });
+    tell("boot-1", 400_000);
+    tell("boot-1", 400_000);
+    tell("boot-1", 500_000);
+    await until(async () => (await usage()) === 500_000);
+    // A daemon that began anew counts from nothing.
+    tell("boot-2", 100_000);
+    await until(async () => (await usage()) === 600_000);
+    expect(host.frames.some((frame) => frame.t === "call" && frame.method === "network.hold")).toBe(false);
+    tell("boot-2", 600_000);
+    const held = await host.waitFor("call", ({ method }) => method === "network.hold");
+    expect(held.session).toBe(id);
+    expect(held.params).toMatchObject({ reason: expect.stringContaining("egress_mb_per_day, 1 MB") });
+    expect((held.params as { until: number }).until).toBeGreaterThan(Date.now());
+    for (const network of ["egress", { allow: ["files.example.org"] }])
+      expect((await create(chatty, { network })).body).toMatchObject({
+        code: "QUOTA_EXCEEDED",
+        detail: expect.stringContaining("egress_mb_per_day"),
+      });
+    expect((await create(chatty, {})).status).toBe(201);
+    expect((await chatty.call("GET", "/v1/usage")).body).toMatchObject({
+      egress: { bytes_today: 1_100_000 },
+      limits: { egress_mb_per_day: 1 },
+    });
+    const { body } = await chatty.call<{ data: { egress_bytes: number }[] }>("GET", "/v1/usage/series");
+    expect(body.data.reduce((sum, { egress_bytes }) => sum + egress_bytes, 0)).toBe(1_100_000);
+    await put("chatty", { shares: { egress_mb_per_day: 10 } });
+    expect((await create(chatty, { network: { allow: ["files.example.org"] } })).status).toBe(201);
+  });
+
   it("places nothing on a host whose disk is nearly full, and says why", async () => {
     await capable(host, { refuses: "the disk of /srv has less than 1024 MB left" });
     const late = await Client.of("late");

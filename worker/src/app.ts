@@ -43,13 +43,16 @@ import { processRoutes } from "./routes/processes.ts";
 import { usualHeaders } from "./routes/request.ts";
 import { runRoutes } from "./routes/run.ts";
 import { secretRoutes } from "./routes/secrets.ts";
+import { sessionTokenRoutes } from "./routes/session-tokens.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { settingsRoutes } from "./routes/settings.ts";
 import { snapshotRoutes } from "./routes/snapshots.ts";
 import { terminalRoutes } from "./routes/terminal.ts";
 import { usageRoutes } from "./routes/usage.ts";
 import { volumeRoutes } from "./routes/volumes.ts";
+import { withinGrant } from "./token-verbs.ts";
 import { traced } from "./traces.ts";
+import { whileGood } from "./while-good.ts";
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const HAS_JSON_BODY = new Set(["POST", "PATCH", "DELETE"]);
@@ -82,7 +85,7 @@ export function createApp(): App {
   });
   app.use(traced);
   app.use(audited);
-  app.use("/v1/*", authenticated, rateLimited);
+  app.use("/v1/*", authenticated, rateLimited, withinGrant, whileGood);
   for (const path of ["/agent/join", "/console/sign-in"]) app.use(path, guessesCounted);
   app.use("/agent/link/*", dialsLimited);
   for (const path of [
@@ -99,8 +102,8 @@ export function createApp(): App {
   app.use("/v1/dataset-sources/*", requireScope("operator"));
   app.use("/v1/policies/*", requireScope("operator"));
   app.use("/v1/keys/*", requireScope("admin"));
-  app.use("/mcp", ...mcpDoor, rateLimited, requireScope("agent"));
-  app.use("/langgraph/*", ...langgraphDoor, rateLimited);
+  app.use("/mcp", ...mcpDoor, rateLimited, requireScope("agent"), whileGood);
+  app.use("/langgraph/*", ...langgraphDoor, rateLimited, withinGrant, whileGood);
   app.use("/v1/settings/*", requireScope("agent"));
   app.use("/v1/secrets/*", requireScope("agent"));
   for (const path of [
@@ -118,6 +121,7 @@ export function createApp(): App {
   eventRoutes(app);
   usageRoutes(app);
   sessionRoutes(app);
+  sessionTokenRoutes(app);
   networkRoutes(app);
   metricRoutes(app);
   executionRoutes(app);

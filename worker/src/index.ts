@@ -5,6 +5,7 @@ import { sweepArtifacts } from "./artifacts/sweep.ts";
 import { pruneAudit } from "./db/audit.ts";
 import { pruneConsole } from "./db/console.ts";
 import { pruneKeys } from "./db/keys.ts";
+import { pruneTokens } from "./db/session-tokens.ts";
 import { auditRetentionMs, type Env } from "./env.ts";
 import { fleetObject } from "./rpc.ts";
 import { resealSecrets } from "./settings/reseal.ts";
@@ -36,6 +37,7 @@ export default {
         resealSecrets(env),
         pruneKeys(env.DB, new Date(Date.now() - KEEP_EXPIRED_KEYS_MS).toISOString()),
         pruneConsole(env.DB),
+        pruneTokens(env.DB),
         pruneAudit(env.DB, new Date(Date.now() - auditRetentionMs(env)).toISOString()),
       ]),
     );

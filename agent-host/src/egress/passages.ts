@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { cut, NETWORK_LINES, type NetworkConnection, type NetworkUse } from "@sandbar/shared";
 import { Refusal } from "./refusal.ts";
@@ -11,8 +12,15 @@ import type { Target } from "./target.ts";
 
 const TELL_MS = 1_000;
 const DETAIL_CHARS = 300;
+const NOT_ALLOWED = "the session's network does not allow it any more";
 
-export type TellPassages = (connections: NetworkConnection[], dropped: number) => void;
+/** Bytes both ways, since this began to count. */
+export interface Carried {
+  readonly since: string;
+  readonly bytes: number;
+}
+
+export type TellPassages = (connections: NetworkConnection[], dropped: number, carried: Carried) => void;
 
 export class Passages {
   readonly #tell: TellPassages;
@@ -24,6 +32,8 @@ export class Passages {
   #waiting: NetworkConnection[] = [];
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
+  readonly #since = randomUUID();
+  #told = 0;
 
   constructor(tell: TellPassages) {
     this.#tell = tell;
@@ -33,12 +43,13 @@ export class Passages {
   begin(target: Target, client: Socket): Passage {
     const passage = new Passage(target, client, (error) => this.#ended(passage, error));
     this.#open.add(passage);
+    this.#tellSoon();
     return passage;
   }
 
   /** Ends those that are not allowed any more. */
-  review(allowed: (target: Target) => boolean): void {
-    for (const passage of this.#open) if (!allowed(passage.target)) passage.cut();
+  review(allowed: (target: Target) => boolean, reason?: string): void {
+    for (const passage of this.#open) if (!allowed(passage.target)) passage.cut(reason);
   }
 
   get open(): number {
@@ -89,14 +100,24 @@ export class Passages {
     if (this.#recent.length > NETWORK_LINES) this.#recent.shift();
     if (this.#waiting.length < NETWORK_LINES) this.#waiting.push(line);
     else this.#dropped++;
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
     this.#timer ??= setTimeout(() => this.#flush(), TELL_MS).unref();
   }
 
+  /** Of what stays open its bytes are told as they come. */
   #flush(): void {
     this.#timer = null;
-    this.#tell(this.#waiting, this.#dropped);
+    const { bytes_up, bytes_down } = this.use;
+    const bytes = bytes_up + bytes_down;
+    if (this.#waiting.length > 0 || bytes > this.#told)
+      this.#tell(this.#waiting, this.#dropped, { since: this.#since, bytes });
+    this.#told = bytes;
     this.#waiting = [];
     this.#dropped = 0;
+    if (this.#open.size > 0) this.#tellSoon();
   }
 }
 
@@ -106,7 +127,7 @@ export class Passage {
   readonly beganAt = Date.now();
   readonly #began = performance.now();
   readonly #onEnd: (error: Error | null) => void;
-  #cut = false;
+  #cut: string | null = null;
   #over = false;
 
   constructor(target: Target, client: Socket, onEnd: (error: Error | null) => void) {
@@ -119,8 +140,8 @@ export class Passage {
     return performance.now() - this.#began;
   }
 
-  cut(): void {
-    this.#cut = true;
+  cut(reason = NOT_ALLOWED): void {
+    this.#cut = reason;
     this.client.destroy();
     this.end(null);
   }
@@ -128,6 +149,6 @@ export class Passage {
   end(error: Error | null): void {
     if (this.#over) return;
     this.#over = true;
-    this.#onEnd(this.#cut ? new Refusal(403, "the session's network does not allow it any more") : error);
+    this.#onEnd(this.#cut === null ? error : new Refusal(403, this.#cut));
   }
 }

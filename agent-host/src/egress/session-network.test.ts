@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { WebSocketServer } from "ws";
 import { type Certificate, issue, makeAuthority } from "./authority.ts";
 import { joined } from "./forward.ts";
+import type { Carried } from "./passages.ts";
 import { Reachable } from "./reachable.ts";
 import { SessionNetwork } from "./session-network.ts";
 
@@ -24,6 +25,7 @@ const folder = mkdtempSync(path.join(tmpdir(), "sandbar-egress-"));
 const file = path.join(folder, "door.sock");
 const names: Record<string, string[]> = { "a.test": ["127.0.0.1"], "moved.test": ["127.0.0.2"] };
 const told: NetworkConnection[] = [];
+const carried: Carried[] = [];
 /** The sandbox's own authority, and the one that the operator trusts. */
 let authority: Certificate;
 let trusted: Certificate;
@@ -64,7 +66,10 @@ beforeAll(async () => {
       return found.map((address) => ({ address, family: 4 }));
     },
     reachable: new Reachable(["127.0.0.1"]),
-    tell: (connections) => told.push(...connections),
+    tell: (connections, _dropped, bytes) => {
+      told.push(...connections);
+      carried.push(bytes);
+    },
     authority: async () => {
       await certificateAfter;
       return authority;
@@ -308,6 +313,29 @@ describe("a client that leaves", () => {
       await joined(...pair);
       expect(pair.map(({ closed }) => closed)).toEqual([true, true]);
     }
+  });
+});
+
+describe("a share that is used up", () => {
+  it("ends what is open, and nothing is connected until then; bytes are told while a connection is open", async () => {
+    await vi.waitFor(() => expect(network.state.use.open).toBe(0));
+    const socket = await dial();
+    socket.write(`CONNECT a.test:${port} HTTP/1.1\r\n\r\n`);
+    await once(socket, "data");
+    const before = carried.at(-1)?.bytes ?? 0;
+    socket.write("GET /counted HTTP/1.1\r\nHost: x\r\n\r\n");
+    await once(socket, "data");
+    await vi.waitFor(() => expect(carried.at(-1)!.bytes).toBeGreaterThan(before + 100), 5_000);
+    expect(network.state.use.open).toBe(1);
+    expect(new Set(carried.map(({ since }) => since)).size).toBe(1);
+    const closed = once(socket, "close");
+    network.hold(Date.now() + 3_600_000, "QUOTA_EXCEEDED: egress_mb_per_day");
+    await closed;
+    const answer = await connect(`a.test:${port}`);
+    expect(answer).toContain("429 Too Many Requests");
+    expect(answer).toContain("egress_mb_per_day");
+    network.hold(Date.now(), "");
+    expect(await get(`http://a.test:${port}/again`)).toContain("200 OK");
   });
 });
 

@@ -43,6 +43,7 @@ export class SessionNetwork {
   readonly #turns = new Turns();
   readonly #intercepted: Intercepted;
   #rules: SessionRules;
+  #held: { readonly until: number; readonly reason: string } | null = null;
 
   constructor({ rules, tell, askSecrets, authority, trusted, ...gate }: SessionNetworkOptions) {
     this.#gate = gate;
@@ -87,6 +88,12 @@ export class SessionNetwork {
     const same = (target: Target) =>
       isDeepStrictEqual(secretsFor(before.secrets, target), secretsFor(rules.secrets, target));
     this.#passages.review((target) => isNamed(rules, target) && same(target));
+  }
+
+  /** Nothing is connected until then. */
+  hold(until: number, reason: string): void {
+    this.#held = { until, reason };
+    this.#passages.review(() => Date.now() >= until, reason);
   }
 
   /** From the guest, after its first line. Paused until now. */
@@ -171,6 +178,7 @@ export class SessionNetwork {
     // Those of clients that have left may take a while to end.
     if (this.#passages.open >= PROXIED_LIMIT)
       return refused(new Refusal(503, `the session has ${PROXIED_LIMIT} connections already`));
+    if (this.#held && Date.now() < this.#held.until) return refused(new Refusal(429, this.#held.reason));
     const passage: Passage = this.#passages.begin({ host: target.host, port: target.port }, client);
     try {
       await work();

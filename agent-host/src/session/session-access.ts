@@ -14,10 +14,10 @@ import type { SessionGuest } from "./session-guest.ts";
 export class SessionAccess implements IngestSession, DatasetSession, ProcessGuest, MeteredSession {
   readonly row: SessionRow;
   /** Its way out; null for a session without rules. */
-  readonly network: Pick<SessionNetwork, "state"> | null;
+  readonly network: Pick<SessionNetwork, "state" | "hold"> | null;
   readonly #guest: SessionGuest;
 
-  constructor(row: SessionRow, guest: SessionGuest, network: Pick<SessionNetwork, "state"> | null) {
+  constructor(row: SessionRow, guest: SessionGuest, network: Pick<SessionNetwork, "state" | "hold"> | null) {
     this.row = row;
     this.#guest = guest;
     this.network = network;

@@ -173,9 +173,9 @@ export class Session {
         SecretValuesSchema.parse(
           await plane.request({ tenant, session }, "POST", "/agent/secrets", { session }),
         ),
-      tell: (connections, dropped) => {
-        link.send({ t: "network", session, connections, dropped });
-        this.#log.debug({ connections, dropped }, "network");
+      tell: (connections, dropped, carried) => {
+        link.send({ t: "network", session, connections, dropped, carried });
+        if (connections.length > 0) this.#log.debug({ connections, dropped }, "network");
       },
     });
   }

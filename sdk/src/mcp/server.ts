@@ -62,15 +62,18 @@ function registerSessions(server: McpServer, client: Sandbar, defaults: Partial<
     ({ timeout_s, snapshot_id, ...input }, ctx) =>
       orRefusal(async () => {
         const limits = { ...defaults.limits, ...(timeout_s === undefined ? {} : { timeout_s }) };
-        const { info } = await client.session(
-          {
-            ...defaults,
-            ...input,
-            ...(snapshot_id === undefined ? {} : { snapshot: snapshot_id }),
-            ...(Object.keys(limits).length > 0 ? { limits } : {}),
-          },
-          { signal: ctx.mcpReq.signal },
-        );
+        // Whoever has a token has one session, whatever is asked for.
+        const { info } = client.hasToken
+          ? await client.attach()
+          : await client.session(
+              {
+                ...defaults,
+                ...input,
+                ...(snapshot_id === undefined ? {} : { snapshot: snapshot_id }),
+                ...(Object.keys(limits).length > 0 ? { limits } : {}),
+              },
+              { signal: ctx.mcpReq.signal },
+            );
         const { id, key, runtime, engine, languages, capabilities, status, network, datasets, expires_at } =
           info;
         const has = abilitiesInWords(info);

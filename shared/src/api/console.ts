@@ -1,6 +1,7 @@
 /** @module Who calls, how a browser signs in to the console, and how it looks at a session's servers. */
 import { z } from "zod";
 import { ScopeSchema } from "./api-key.ts";
+import { SessionTokenSchema } from "./session-token.ts";
 
 export const MeSchema = z.object({
   tenant: z.string(),
@@ -9,7 +10,9 @@ export const MeSchema = z.object({
   scopes: z.array(ScopeSchema),
   /** When this key, or this browser's session, ends. */
   expires_at: z.string().nullable(),
-  via: z.enum(["key", "cookie"]),
+  via: z.enum(["key", "cookie", "token"]),
+  /** With a session's token: its session and what it may do there. */
+  token: SessionTokenSchema.pick({ id: true, session_id: true, verbs: true }).optional(),
 });
 export type Me = z.infer<typeof MeSchema>;
 

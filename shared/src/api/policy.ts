@@ -54,6 +54,8 @@ const SharesSchema = z.strictObject({
   volume_mb: count,
   requests_per_minute: count,
   executions_per_minute: count,
+  /** Over the network by name, both ways, in a day of UTC. */
+  egress_mb_per_day: count,
 });
 
 export const PolicySchema = z.strictObject({

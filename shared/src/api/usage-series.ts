@@ -17,6 +17,8 @@ export const UsagePointSchema = z.object({
   p95_ms: z.number().nullable(),
   artifacts: z.number().int(),
   artifact_bytes: z.number().int(),
+  /** That sessions' network by name has carried, both ways. */
+  egress_bytes: z.number().int(),
   sessions_created: z.number().int(),
   /** The most that lived at once. */
   sessions_peak: z.number().int(),

@@ -149,6 +149,8 @@ export const HostFrameSchema = z.discriminatedUnion("t", [
     connections: z.array(NetworkConnectionSchema).max(NETWORK_LINES),
     /** There were so many more than fit. */
     dropped: z.number().int().nonnegative(),
+    /** All bytes that were carried since this began to count: whoever missed some has them with the next. */
+    carried: z.object({ since: z.string().max(64), bytes: z.number().int().nonnegative() }).optional(),
   }),
   z.object({ t: z.literal("capacity"), capacity: CapacitySchema }),
   z.object({

@@ -58,6 +58,11 @@ export const SESSION_CALLS = {
   metrics: { params: z.object({}), result: z.object(samples) },
   /** With the version of the rules that hold. */
   network: { params: z.object({}), result: z.object({ version: count, use: NetworkUseSchema }) },
+  /** Nothing is connected until then (milliseconds since 1970), and what is open ends. */
+  "network.hold": {
+    params: z.object({ until: count, reason: z.string().max(300) }),
+    result: z.object({}),
+  },
   complete: {
     params: z.object({ context: z.string(), code: z.string(), cursor: count }),
     result: CompletionSchema,

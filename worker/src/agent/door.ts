@@ -11,7 +11,7 @@ import {
   type ModelSettings,
   SandbarError,
 } from "@sandbar/shared";
-import { callerBy } from "../auth.ts";
+import { callerBy, stillGood } from "../auth.ts";
 import type { Env } from "../env.ts";
 import type { App } from "../openapi.ts";
 import { modelSettings } from "../settings/model-settings.ts";
@@ -28,8 +28,8 @@ export abstract class AgentDoorway extends WorkerEntrypoint<Env> implements Cont
     return this.app.fetch(request, { ...this.env, ACTING: caller }, this.ctx);
   }
 
-  async stillGood(key_id: string): Promise<boolean> {
-    return (await callerBy(this.env.DB, key_id)) !== null;
+  stillGood(key_id: string): Promise<boolean> {
+    return stillGood(this.env.DB, key_id);
   }
 
   async settings(key_id: string): Promise<ModelSettings | null> {

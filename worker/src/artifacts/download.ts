@@ -3,6 +3,7 @@ import { SandbarError } from "@sandbar/shared";
 import type { Context } from "hono";
 import type { AppEnv } from "../app-env.ts";
 import { findArtifact } from "../db/artifacts.ts";
+import { bytesWhileGood } from "../while-good.ts";
 import { findBlob, openBlob } from "./blob-store.ts";
 import { contentDisposition, SAFE_HEADERS, servedType } from "./headers.ts";
 import { openedBy } from "./links.ts";
@@ -50,7 +51,7 @@ export async function content(c: Context<AppEnv>, tenant: string, id: string): P
   if (request.method === "HEAD") return new Response(null, { status, headers });
   const bytes = await openBlob(env, blob, start, length);
   if (!bytes) throw new SandbarError("NOT_FOUND", "The artifact was deleted a moment ago");
-  return new Response(bytes.pipeThrough(new FixedLengthStream(length)), { status, headers });
+  return new Response(bytesWhileGood(c, bytes, length), { status, headers });
 }
 
 function names(header: string | null, etag: string): boolean {

@@ -42,7 +42,7 @@ export const audited = createMiddleware<AppEnv>(async (c, next) => {
   if (!line) return;
   if (line.kind === "use") {
     // Before anything else is looked up: this is on the way of each execution.
-    const use = `${keyOf(c)} ${line.action} ${targetOf(c)}`;
+    const use = `${callerOf(c)?.made_by ?? keyOf(c)} ${line.action} ${targetOf(c)}`;
     if (used.get(use)) return;
     used.set(use, true, USE_MS);
   }
@@ -72,20 +72,20 @@ async function write(d1: D1Database): Promise<void> {
   }
 }
 
-function keyOf(c: Context<AppEnv>): string | null {
-  // Nobody is known yet when the key itself was refused.
-  const caller = c.get("caller") as AppEnv["Variables"]["caller"] | undefined;
-  return c.get("audit")?.by?.key_id ?? caller?.key_id ?? null;
-}
+// Nobody is known yet when the key itself was refused.
+const callerOf = (c: Context<AppEnv>) => c.get("caller") as AppEnv["Variables"]["caller"] | undefined;
+
+const keyOf = (c: Context<AppEnv>): string | null =>
+  c.get("audit")?.by?.key_id ?? callerOf(c)?.key_id ?? null;
 
 function factsOf(c: Context<AppEnv>, action: string, refusal: string | null): AuditFacts {
   const { detail, by } = c.get("audit") ?? {};
-  const caller = c.get("caller") as AppEnv["Variables"]["caller"] | undefined;
+  const caller = callerOf(c);
   const host = c.get("host") as AppEnv["Variables"]["host"] | undefined;
   return {
     tenant: by?.tenant ?? caller?.tenant ?? host?.tenant ?? null,
     key_id: keyOf(c),
-    token_id: null,
+    token_id: caller?.grant?.id ?? null,
     via: c.env.ACTING ? "agent" : (caller?.via ?? (host ? "host" : null)),
     address: clientAddress(c.env, c.req.raw),
     action,

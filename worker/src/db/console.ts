@@ -4,6 +4,7 @@ import { and, eq, getTableColumns, gt, lt } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { newSecret, sha256Hex } from "../tokens.ts";
 import type { KeyRow } from "./keys.ts";
+import { revocation } from "./revocations.ts";
 import { apiKeys, consoleCodes, consoleSessions } from "./schema.ts";
 
 /** Of one key, each: the oldest goes first. */
@@ -34,7 +35,8 @@ export async function addConsoleSession(
     )
     .bind(key.id);
   await db.insert(consoleSessions).values(row);
-  await surplus.run();
+  const { meta } = await surplus.run();
+  if (meta.changes > 0) await revocation(d1).run();
   return row;
 }
 
@@ -53,7 +55,7 @@ export async function findKeyOfConsoleSession(d1: D1Database, id: string): Promi
 }
 
 export async function endConsoleSession(d1: D1Database, id: string): Promise<void> {
-  await drizzle(d1).delete(consoleSessions).where(eq(consoleSessions.id, id));
+  await d1.batch([d1.prepare("DELETE FROM console_sessions WHERE id = ?").bind(id), revocation(d1)]);
 }
 
 export async function addConsoleCode(

@@ -3,6 +3,7 @@ import { type ApiKey, newId, type Scope } from "@sandbar/shared";
 import { and, desc, eq, isNotNull, isNull, lt, lte, or } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { newSecret, sha256Hex } from "../tokens.ts";
+import { revocation } from "./revocations.ts";
 import { apiKeys } from "./schema.ts";
 
 export const KEY_PREFIX = "sbk_";
@@ -66,8 +67,11 @@ export async function tenantsWithKeys(d1: D1Database): Promise<string[]> {
 }
 
 export async function deleteKey(d1: D1Database, id: string): Promise<boolean> {
-  const deleted = await drizzle(d1).delete(apiKeys).where(eq(apiKeys.id, id)).returning({ id: apiKeys.id });
-  return deleted.length > 0;
+  const [deleted] = await d1.batch([
+    d1.prepare("DELETE FROM api_keys WHERE id = ?").bind(id),
+    revocation(d1),
+  ]);
+  return deleted!.meta.changes > 0;
 }
 
 /** Written when the last time is this old, so that a key that is used all the time costs a write in a while. */

@@ -1,5 +1,5 @@
 /** @module D1's tables. The SQL that makes them is in `migrations/`. */
-import type { Capability, Failure, Language, Scope, SessionSpec } from "@sandbar/shared";
+import type { Capability, Failure, Language, Scope, SessionSpec, TokenVerb } from "@sandbar/shared";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { LifeState } from "../session/machine.ts";
 
@@ -48,5 +48,16 @@ export const consoleSessions = sqliteTable("console_sessions", {
 export const consoleCodes = sqliteTable("console_codes", {
   digest: text().primaryKey(),
   key_id: text().notNull(),
+  expires_at: text().notNull(),
+});
+
+export const sessionTokens = sqliteTable("session_tokens", {
+  id: text().primaryKey(),
+  tenant: text().notNull(),
+  session_id: text().notNull(),
+  key_id: text().notNull(),
+  verbs: text({ mode: "json" }).$type<TokenVerb[]>().notNull(),
+  label: text(),
+  created_at: text().notNull(),
   expires_at: text().notNull(),
 });

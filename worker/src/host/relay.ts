@@ -66,8 +66,8 @@ export class Relay {
     await this.#object(session)?.progress(step.slice(0, 256), detail.slice(0, 8_000));
   }
 
-  async network({ session, connections, dropped }: Frame<"network">): Promise<void> {
-    await this.#object(session)?.networkUsed(connections, dropped);
+  async network({ session, connections, dropped, carried }: Frame<"network">): Promise<void> {
+    await this.#object(session)?.networkUsed(connections, dropped, carried);
   }
 
   /** Sessions that were placed here, whose creation the daemon has had, and that it does not name. */

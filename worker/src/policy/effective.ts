@@ -24,6 +24,7 @@ const DEFAULTS: EffectivePolicy = {
     volume_mb: 102_400,
     requests_per_minute: null,
     executions_per_minute: null,
+    egress_mb_per_day: null,
   },
 };
 

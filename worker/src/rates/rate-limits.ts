@@ -61,11 +61,12 @@ function ratesOf(env: Env, tenant: string): Rates {
 
 /** Takes one from the key's and the tenant's requests, or refuses. */
 export const rateLimited = createMiddleware<AppEnv>(async (c, next) => {
-  const { key_id, tenant } = c.get("caller");
+  // Whoever has a token spends nothing of what the key that made it may ask.
+  const { made_by, tenant } = c.get("caller");
   const now = Date.now();
   const perKey = keyRequestsPerMinute(c.env);
   const perTenant = ratesOf(c.env, tenant).requests ?? tenantRequestsPerMinute(c.env);
-  if (perKey > 0) take(c, "key", keys.take(key_id, perKey, now), perKey);
+  if (perKey > 0) take(c, "key", keys.take(made_by, perKey, now), perKey);
   if (perTenant > 0) take(c, "tenant", tenants.take(tenant, perTenant, now), perTenant);
   await next();
 });

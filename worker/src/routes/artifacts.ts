@@ -81,8 +81,12 @@ export function artifactRoutes(app: App): void {
       responses: { 200: json(listOf(ArtifactSchema), "A page of artifacts"), ...refused },
     }),
     async (c) => {
-      const { limit, cursor, ...filter } = c.req.valid("query");
-      const rows = await listArtifacts(c.env.DB, c.get("caller").tenant, filter, cursor ?? null, limit + 1);
+      const { limit, cursor, ...given } = c.req.valid("query");
+      const { tenant, grant } = c.get("caller");
+      if (grant && given.session_id !== undefined && given.session_id !== grant.session_id)
+        return c.json({ data: [], next_cursor: null }, 200);
+      const filter = grant ? { ...given, session_id: grant.session_id } : given;
+      const rows = await listArtifacts(c.env.DB, tenant, filter, cursor ?? null, limit + 1);
       return c.json(await linkedPage(c, rows, limit), 200);
     },
   );
@@ -119,7 +123,11 @@ export function artifactRoutes(app: App): void {
       // Without a body the validator gives an empty object, without the defaults.
       const { expires_in_s = LINK_DEFAULT_S } = c.req.valid("json");
       const artifact = descriptor(await callersArtifact(c));
-      return c.json(await linkTo(c.env, linkBase(c), artifact, expires_in_s), 200, {
+      const { grant, expires_at } = c.get("caller");
+      // A short-lived token makes nothing that outlives it.
+      const left =
+        grant && expires_at ? Math.floor((Date.parse(expires_at) - Date.now()) / 1000) : LINK_MAX_S;
+      return c.json(await linkTo(c.env, linkBase(c), artifact, Math.min(expires_in_s, left)), 200, {
         "Cache-Control": "no-store",
       });
     },
@@ -142,7 +150,7 @@ export function artifactRoutes(app: App): void {
       },
     }),
     async (c) => {
-      const id = artifactId(c.req.valid("param").id);
+      const { id } = await callersArtifact(c);
       return content(c, c.get("caller").tenant, id) as never;
     },
   );
@@ -170,8 +178,10 @@ export function artifactRoutes(app: App): void {
 
 async function callersArtifact(c: Context<AppEnv>) {
   const id = artifactId(c.req.param("id") ?? "");
-  const row = await findArtifact(c.env.DB, c.get("caller").tenant, id);
-  if (!row) throw new SandbarError("NOT_FOUND", "No such artifact");
+  const { tenant, grant } = c.get("caller");
+  const row = await findArtifact(c.env.DB, tenant, id);
+  if (!row || (grant && row.session_id !== grant.session_id))
+    throw new SandbarError("NOT_FOUND", "No such artifact");
   return row;
 }
 

@@ -21,13 +21,15 @@ export function consoleRoutes(app: App): void {
       path: "/v1/me",
       tags: ["console"],
       summary: "Who calls",
-      description: "The caller's tenant, key and scopes, and whether a key or the console's cookie says so.",
+      description:
+        "The caller's tenant, key and scopes, and whether a key, the console's cookie or a session's token says so.",
       security: secured,
       responses: { 200: json(MeSchema, "The caller"), ...refused },
     }),
     (c) => {
-      const { tenant, key_id, key_name, scopes, expires_at, via } = c.get("caller");
-      const me = { tenant, key: { id: key_id, name: key_name }, scopes: [...scopes], expires_at, via };
+      const { tenant, key_id, key_name, scopes, expires_at, via, grant } = c.get("caller");
+      const key = { id: key_id, name: key_name };
+      const me = { tenant, key, scopes: [...scopes], expires_at, via, ...(grant ? { token: grant } : {}) };
       return c.json(me, 200, NOT_KEPT);
     },
   );

@@ -26,6 +26,7 @@ const API = {
   // The order in which a reader meets them.
   tags: [
     { name: "sessions", description: "A sandbox with a life of its own: get or create, look, end." },
+    { name: "tokens", description: "One session for somebody else, for a while." },
     { name: "executions", description: "Code that runs in a session's kernel, and what came of it." },
     { name: "contexts", description: "Kernels of a session, their variables and completions." },
     { name: "files", description: "Files and folders of a session." },

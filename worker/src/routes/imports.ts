@@ -87,7 +87,9 @@ async function bring(
   id: string,
   file: ImportFile,
 ): Promise<WrittenFile> {
-  const { tenant } = caller;
+  const { tenant, grant } = caller;
+  if (grant && !("content" in file) && !("session_id" in file && file.session_id === id))
+    throw new SandbarError("FORBIDDEN_BY_TOKEN", "To import what is outside of the session needs an API key");
   const transfers = new Transfers(env, caller, cause);
   const destination = { ...pathParams({ path: file.destination }), mkdirs: true };
   if ("content" in file) {

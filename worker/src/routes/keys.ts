@@ -50,7 +50,7 @@ export function keyRoutes(app: App): void {
       tags: ["keys"],
       summary: "Revoke an API key",
       description:
-        "It stops working everywhere within a minute, on one machine at once. Streams, transfers, terminals and WebSockets that it has open end within seconds of that; an expiry does the same.",
+        "It stops working at once on one machine, elsewhere within seconds of its next use. Streams, requests that wait, transfers, terminals and WebSockets that it has open end within 5 seconds, and tokens that it has made with it; an expiry does the same.",
       security: secured,
       request: { params: z.object({ id: z.string().max(64) }) },
       responses: { 204: { description: "It is revoked" }, ...refused },

@@ -8,6 +8,7 @@ import { bodyIdleMs } from "../env.ts";
 import { listed } from "../host-name.ts";
 import { bodyText, readBody } from "../json-body.ts";
 import type { App } from "../openapi.ts";
+import { bytesWhileGood } from "../while-good.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -52,6 +53,6 @@ export function langgraphRoutes(app: App): void {
     const headers = { [AGENT_CALL_HEADER]: JSON.stringify(call) };
     const body = bytes.length === 0 ? null : bodyText(bytes);
     const answer = await AGENT.fetch(new Request(c.req.url, { method: c.req.method, headers, body }));
-    return c.newResponse(answer.body, answer);
+    return c.newResponse(answer.body && bytesWhileGood(c, answer.body), answer);
   });
 }

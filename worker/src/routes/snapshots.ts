@@ -21,6 +21,7 @@ import {
 import { forkSession } from "../snapshots/fork.ts";
 import { openSnapshotFile } from "../snapshots/snapshot-file.ts";
 import { takeSnapshot } from "../snapshots/take.ts";
+import { untilRevoked } from "../while-good.ts";
 import { callersSession, idempotencyKey } from "./request.ts";
 import { SessionParams } from "./sessions.ts";
 
@@ -127,7 +128,7 @@ export function snapshotRoutes(app: App): void {
     }),
     async (c) => {
       const row = await callersSnapshot(c);
-      const { length, stream } = await openSnapshotFile(c.env, row);
+      const { length, stream } = await openSnapshotFile(c.env, row, untilRevoked(c));
       return new Response(stream, {
         headers: {
           ...SAFE_HEADERS,

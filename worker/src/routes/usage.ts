@@ -29,6 +29,8 @@ const UsageSchema = z.object({
   artifacts: z.object({ count: z.number().int(), bytes: z.number().int() }),
   /** What they may hold together, whatever is in them. */
   volumes: z.object({ count: z.number().int(), size_mb: z.number().int() }),
+  /** Bytes over the network by name since midnight of UTC, both ways. */
+  egress: z.object({ bytes_today: z.number().int() }),
   /** What its sessions may use together. */
   reserved: z.object({ memory_mb: z.number().int(), cpus: z.number() }),
   /** What the tenant may have at once; null: no limit. */
@@ -42,6 +44,7 @@ const UsageSchema = z.object({
     volume_mb: z.number().int().nullable(),
     requests_per_minute: z.number().int().nullable(),
     executions_per_minute: z.number().int().nullable(),
+    egress_mb_per_day: z.number().int().nullable(),
     artifact_count: z.number().int().nullable(),
     artifact_bytes: z.number().int().nullable(),
   }),
@@ -70,12 +73,13 @@ export function usageRoutes(app: App): void {
     }),
     async (c) => {
       const whose = tenantOf(c.get("caller"), c.req.valid("query").tenant);
-      const [usage, artifacts, volumes, policy, holdings] = await Promise.all([
+      const [usage, artifacts, volumes, policy, holdings, bytes_today] = await Promise.all([
         usageOf(c.env.DB, whose),
         storedBy(c.env.DB, whose),
         heldVolumes(c.env.DB, whose),
         findPolicy(c.env.DB, whose),
         fleetObject(c.env).holdings(whose),
+        tenantObject(c.env, whose).egressToday(),
       ]);
       const { sessions, requests_per_minute, ...shares } = policy.effective.shares;
       const { tenantCount, tenantBytes } = artifactLimits(c.env);
@@ -87,7 +91,7 @@ export function usageRoutes(app: App): void {
         artifact_bytes: limitOrNull(tenantBytes),
       };
       const reserved = { memory_mb: holdings.memory_mb, cpus: holdings.cpus };
-      return c.json({ ...usage, artifacts, volumes, reserved, limits }, 200);
+      return c.json({ ...usage, artifacts, volumes, egress: { bytes_today }, reserved, limits }, 200);
     },
   );
 

@@ -16,8 +16,9 @@ import { findStanding } from "../db/policies.ts";
 import { mirrorSession } from "../db/sessions.ts";
 import { createTimeoutMs, type Env } from "../env.ts";
 import type { SealedValues } from "../network/secret-values.ts";
+import { spentShare } from "../policy/egress-share.ts";
 import { engineByPolicy, refusalByPolicy, withinMaxima } from "../policy/session-policy.ts";
-import { fleetObject } from "../rpc.ts";
+import { fleetObject, tenantObject } from "../rpc.ts";
 import type { Origin } from "../snapshots/origin.ts";
 import { type Alarm, RETRY_MS } from "./alarm.ts";
 import { COMMAND_LIMIT_BYTES, type Executions, type ExecutionsParts, exceeds } from "./executions.ts";
@@ -117,6 +118,12 @@ export class Lifecycle {
     const forbidden = refusalByPolicy(policy, request, needs.capabilities);
     if (forbidden) return refuse("FORBIDDEN_BY_POLICY", forbidden);
     if ("failure" in pinned) return pinned;
+    const { egress_mb_per_day } = policy.shares;
+    if (egress_mb_per_day !== null && (wanted.network !== "none" || wanted.rules)) {
+      const carried = await tenantObject(this.#env, tenant).egressToday();
+      const spent = spentShare(egress_mb_per_day, carried, Date.now());
+      if (spent) return refuse("QUOTA_EXCEEDED", spent.reason);
+    }
     const reserved = await fleetObject(this.#env).reserve({
       session: id,
       tenant,

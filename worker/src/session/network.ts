@@ -5,10 +5,16 @@ import { findStanding } from "../db/policies.ts";
 import type { Env } from "../env.ts";
 import type { SealedValues } from "../network/secret-values.ts";
 import { refusalByPolicy } from "../policy/session-policy.ts";
-import { hostObject } from "../rpc.ts";
+import { hostObject, tenantObject } from "../rpc.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Records, SessionRecord } from "./record.ts";
 import { rulesOf } from "./spec.ts";
+
+/** All bytes since its host began to count. */
+export interface Carried {
+  readonly since: string;
+  readonly bytes: number;
+}
 
 export class SessionNetworks {
   readonly #env: Env;
@@ -27,6 +33,20 @@ export class SessionNetworks {
     if ("failure" in answer) return answer;
     const { allow, secrets = [] } = this.#records.session?.spec.rules ?? spec.rules;
     return ok({ allow, secrets, use: answer.value.use });
+  }
+
+  /** Counted for its tenant; when that has had its share, the host connects nothing more for a while. */
+  async carried({ id, tenant, host_id, carried: before }: SessionRecord, carried: Carried): Promise<void> {
+    const bytes = before?.since === carried.since ? carried.bytes - before.bytes : carried.bytes;
+    if (bytes <= 0) return;
+    const spent = await tenantObject(this.#env, tenant).carry(tenant, bytes);
+    this.#records.update({ carried });
+    if (!spent) return;
+    const { until, reason } = spent;
+    // Not awaited: what the host says next shall not wait for its own answer. With the next bytes it is asked again.
+    hostObject(this.#env, host_id)
+      .call(id, "network.hold", { until, reason })
+      .catch((error) => console.error("could not hold a session's network", id, error));
   }
 
   /** They hold on the host when this answers: commands and questions reach it in their order. */

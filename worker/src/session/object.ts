@@ -47,7 +47,7 @@ import { GivenRuns } from "./given-runs.ts";
 import { Journal, type StoredRecord } from "./journal.ts";
 import { Lifecycle, type NewSession } from "./lifecycle.ts";
 import { hasEnded, TOUCH_MAX_MS, touchMs } from "./machine.ts";
-import { SessionNetworks } from "./network.ts";
+import { type Carried, SessionNetworks } from "./network.ts";
 import { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
 import { type ContextRow, describe, Records, type SessionRecord } from "./record.ts";
@@ -451,10 +451,13 @@ export class SessionObject extends DurableObject<Env> {
   }
 
   /** What its code has connected to. */
-  async networkUsed(connections: NetworkConnection[], dropped: number): Promise<void> {
+  async networkUsed(connections: NetworkConnection[], dropped: number, carried?: Carried): Promise<void> {
     if (!this.#records.session) return;
-    this.#records.log("network", { connections, dropped });
-    this.#signal.wake(SESSION_TOPIC);
+    if (connections.length > 0 || dropped > 0) {
+      this.#records.log("network", { connections, dropped });
+      this.#signal.wake(SESSION_TOPIC);
+    }
+    if (carried) await this.#networks.carried(this.#records.session, carried);
   }
 
   async progress(step: string, detail: string): Promise<void> {

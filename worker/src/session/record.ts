@@ -16,6 +16,7 @@ import {
 import type { SealedValues } from "../network/secret-values.ts";
 import { BIG_TEXT_SCHEMA, loadText, saveText } from "./big-text.ts";
 import { expiresAt, hasEnded, type LifeState } from "./machine.ts";
+import type { Carried } from "./network.ts";
 import { networkOf } from "./spec.ts";
 
 /** What a creation has to do next: written before it is done, so that an alarm can do it again. */
@@ -52,6 +53,8 @@ export interface SessionRecord {
   released: boolean;
   /** The tenant's object has heard all of it. */
   told?: boolean;
+  /** Bytes that its network has carried, as its tenant's object has heard of them. */
+  carried?: Carried;
 }
 
 export interface Activity {

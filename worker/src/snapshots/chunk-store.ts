@@ -158,6 +158,7 @@ export async function sendChunks(
   env: Env,
   blobs: readonly BlobRow[],
   writable: WritableStream,
+  signal?: AbortSignal,
 ): Promise<void> {
   const opened: Promise<ReadableStream<Uint8Array> | null>[] = [];
   const openUpTo = (end: number) => {
@@ -172,7 +173,7 @@ export async function sendChunks(
       openUpTo(i + AHEAD);
       const stream = await opened[i]!;
       if (!stream) throw damaged(blobs[i]!.sha256);
-      await stream.pipeTo(writable, { preventClose: true, preventAbort: true });
+      await stream.pipeTo(writable, { preventClose: true, preventAbort: true, ...(signal && { signal }) });
     }
   } catch (error) {
     await Promise.all(

@@ -15,6 +15,8 @@ const AT_ONCE = 64;
 export async function openSnapshotFile(
   env: Env,
   { id, tenant, digest }: ReadySnapshot,
+  /** Ends it before its time. */
+  { signal, over }: { signal?: AbortSignal; over?: () => void } = {},
 ): Promise<{ length: number; stream: ReadableStream<Uint8Array> }> {
   const manifest = await loadManifest(env, tenant, { id, digest });
   const sealed = await seal(env, { purpose: "snapshot", tenant, digest });
@@ -30,8 +32,8 @@ export async function openSnapshotFile(
     writer.releaseLock();
     for (let i = 0; i < chunks.length; i += AT_ONCE) {
       const digests = chunks.slice(i, i + AT_ONCE).map(([sha256]) => sha256);
-      await sendChunks(env, await findChunks(env, tenant, id, digests), writable);
+      await sendChunks(env, await findChunks(env, tenant, id, digests), writable, signal);
     }
-  });
+  }).finally(over);
   return { length, stream: readable };
 }

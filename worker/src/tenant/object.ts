@@ -9,7 +9,9 @@ import type { Artifact, UsagePoint } from "@sandbar/shared";
 import { type Answer, ok, refuse } from "../answer.ts";
 import { withLinks } from "../artifacts/links.ts";
 import { stillGood } from "../auth.ts";
+import { findPolicy } from "../db/policies.ts";
 import type { Env } from "../env.ts";
+import { type Spent, spentShare, startOfDay } from "../policy/egress-share.ts";
 import { Signal } from "../session/signal.ts";
 import { sseStream } from "../session/sse.ts";
 import { EventLog } from "./event-log.ts";
@@ -22,6 +24,7 @@ import { type SeriesQuery, UsageBuckets, type UsageTotals } from "./usage-bucket
 const LIMITS = { events: 10_000, ageMs: 24 * 3600_000 };
 const READER_LIMIT = 64;
 const TOPIC = "events";
+const SHARE_KEPT_MS = 10_000;
 
 export interface EventReader {
   readonly tenant: string;
@@ -40,6 +43,9 @@ export class TenantObject extends DurableObject<Env> {
   readonly #usage: UsageBuckets;
   readonly #signal = new Signal();
   #readers = 0;
+  /** Of egress, and when it was looked up. */
+  #share: number | null = null;
+  #shareAt = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -69,6 +75,23 @@ export class TenantObject extends DurableObject<Env> {
   async known(session: string): Promise<Known | null> {
     const seen = this.#seen.find(session);
     return seen && { ordinal: seen.ordinal, open: seen.open, status: seen.status };
+  }
+
+  /** Bytes that a session's network has carried. Null, or until when nothing more may be carried, and why. */
+  async carry(tenant: string, bytes: number): Promise<Spent | null> {
+    const now = Date.now();
+    const { live } = this.#seen;
+    this.#usage.add([{ at: now, egress: bytes }], live, live, now);
+    if (now - this.#shareAt > SHARE_KEPT_MS) {
+      this.#share = (await findPolicy(this.env.DB, tenant)).effective.shares.egress_mb_per_day;
+      this.#shareAt = now;
+    }
+    return spentShare(this.#share, await this.egressToday(), now);
+  }
+
+  /** Bytes since midnight, in UTC. */
+  async egressToday(): Promise<number> {
+    return this.#usage.egressSince(startOfDay(Date.now()));
   }
 
   async series(query: SeriesQuery): Promise<UsagePoint[]> {

@@ -19,6 +19,8 @@ export interface Bucket {
   latencies: Latencies;
   artifacts: number;
   artifact_bytes: number;
+  /** Missing in those of before it was counted. */
+  egress_bytes?: number;
   created: number;
   peak: number;
 }
@@ -27,6 +29,7 @@ export interface Bucket {
 export type UsageFact = { readonly at: number } & (
   | { readonly ended: { readonly error_code: string | null; readonly duration_ms: number | null } }
   | { readonly artifact: number }
+  | { readonly egress: number }
   | { readonly created: true }
 );
 
@@ -72,6 +75,19 @@ export class UsageBuckets {
       }
     }
     if (now - this.#prunedAt > PRUNE_MS) this.#prune(now);
+  }
+
+  /** Since this moment, which begins an hour. */
+  egressSince(from: number): number {
+    return (
+      this.#sql
+        .exec<{ bytes: number | null }>(
+          "SELECT sum(json_extract(json, '$.egress_bytes')) AS bytes FROM usage WHERE step = ? AND at >= ?",
+          HOUR,
+          from,
+        )
+        .one().bytes ?? 0
+    );
   }
 
   series({ from, to, step_s }: SeriesQuery, now: number): UsagePoint[] {
@@ -166,6 +182,7 @@ export class UsageBuckets {
 
 function count(bucket: Bucket, fact: UsageFact): void {
   if ("created" in fact) bucket.created++;
+  else if ("egress" in fact) bucket.egress_bytes = (bucket.egress_bytes ?? 0) + fact.egress;
   else if ("artifact" in fact) {
     bucket.artifacts++;
     bucket.artifact_bytes += fact.artifact;
@@ -183,6 +200,7 @@ function merge(into: Bucket, from: Bucket): void {
   mergeLatencies(into.latencies, from.latencies);
   into.artifacts += from.artifacts;
   into.artifact_bytes += from.artifact_bytes;
+  into.egress_bytes = (into.egress_bytes ?? 0) + (from.egress_bytes ?? 0);
   into.created += from.created;
   into.peak = Math.max(into.peak, from.peak);
 }
@@ -196,6 +214,7 @@ function toPoint(at: number, bucket: Bucket): UsagePoint {
     p95_ms: percentile(bucket.latencies, 0.95),
     artifacts: bucket.artifacts,
     artifact_bytes: bucket.artifact_bytes,
+    egress_bytes: bucket.egress_bytes ?? 0,
     sessions_created: bucket.created,
     sessions_peak: bucket.peak,
   };

@@ -30,6 +30,8 @@ interface Meeting {
   readonly plan: TunnelPlan;
   readonly joined: PromiseWithResolvers<{ socket: WebSocket; protocol: string }>;
   used: boolean;
+  /** Its host was asked to close it and has not answered. */
+  closing: boolean;
   timer: ReturnType<typeof setTimeout> | null;
 }
 
@@ -41,7 +43,7 @@ export class TunnelObject extends DurableObject<Env> {
   async open(grant: string, plan: TunnelPlan): Promise<void> {
     const joined = Promise.withResolvers<{ socket: WebSocket; protocol: string }>();
     joined.promise.catch(() => {});
-    this.#meetings.set(grant, { plan, joined, used: false, timer: null });
+    this.#meetings.set(grant, { plan, joined, used: false, closing: false, timer: null });
     this.#endIn(grant, FORGET_MS);
     if (!this.#checking) void this.#endRevoked();
   }
@@ -106,14 +108,18 @@ export class TunnelObject extends DurableObject<Env> {
     this.#checking = true;
     while (this.#meetings.size > 0) {
       await new Promise((resolve) => setTimeout(resolve, RECHECK_MS));
-      await Promise.all([...this.#meetings].map(([grant, meeting]) => this.#check(grant, meeting)));
+      // Not awaited: a host that does not answer is no reason to leave other tunnels open.
+      for (const [grant, meeting] of this.#meetings) void this.#check(grant, meeting);
     }
     this.#checking = false;
   }
 
-  async #check(grant: string, { plan, used }: Meeting): Promise<void> {
-    if (await stillGood(this.env.DB, plan.key)) return;
+  async #check(grant: string, meeting: Meeting): Promise<void> {
+    const { plan, used } = meeting;
+    if (meeting.closing || (await stillGood(this.env.DB, plan.key))) return;
+    meeting.closing = true;
     const answer = used ? await this.#closeAtHost(grant, plan) : ok({});
+    meeting.closing = false;
     if (!("failure" in answer) || !ERRORS[answer.failure.code].retryable)
       this.#end(grant, "the API key was revoked or has expired");
   }

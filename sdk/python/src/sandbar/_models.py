@@ -252,8 +252,27 @@ class Me(Model):
     key: Mapping[str, str] = field(default_factory=dict)
     scopes: Sequence[str] = ()
     expires_at: Optional[str] = None
-    #: key | cookie
+    #: key | cookie | token
     via: str = "key"
+    #: With a session's token: ``{"id", "session_id", "verbs"}``.
+    token: Optional[Mapping[str, Any]] = None
+
+
+@dataclass(frozen=True)
+class SessionToken(Model):
+    """With it as ``api_key`` a client has one session, and what ``verbs`` says."""
+
+    id: str = ""
+    session_id: str = ""
+    #: run, files, terminal, ports, read
+    verbs: Sequence[str] = ()
+    label: Optional[str] = None
+    #: The key that made it, and with which it ends.
+    key_id: str = ""
+    created_at: str = ""
+    expires_at: str = ""
+    #: Only in the answer that made it.
+    token: Optional[str] = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -619,6 +638,8 @@ class UsagePoint(Model):
     p95_ms: Optional[float] = None
     artifacts: int = 0
     artifact_bytes: int = 0
+    #: Over the network by name, both ways.
+    egress_bytes: int = 0
     sessions_created: int = 0
     sessions_peak: int = 0
 
@@ -712,6 +733,8 @@ class Usage(Model):
     artifacts: Mapping[str, int] = field(default_factory=dict)
     #: count, and size_mb: what they may hold together, whatever is in them.
     volumes: Mapping[str, int] = field(default_factory=dict)
+    #: bytes_today: over the network by name since midnight of UTC, both ways.
+    egress: Mapping[str, int] = field(default_factory=dict)
     limits: Mapping[str, Optional[int]] = field(default_factory=dict)
 
 

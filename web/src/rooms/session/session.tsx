@@ -13,6 +13,7 @@ import {
   NotebookPen,
   Package,
   ServerOff,
+  Share2,
   SquareTerminal,
 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
@@ -31,6 +32,7 @@ import { StateDot } from "../../ui/state-dot.tsx";
 import { TAB_LOOK } from "../../ui/tabs.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { ShareAccess } from "./share-access.tsx";
 import { isAble, isAlive, useSession } from "./use-session.ts";
 
 const TABS = [
@@ -52,6 +54,7 @@ export function SessionRoom() {
   const { info, id } = session;
   const alive = isAlive(session);
   const [stopping, setStopping] = useState(false);
+  const [sharing, setSharing] = useState(false);
   const tabs = TABS.filter(
     (tab) =>
       (!("needs" in tab) || isAble(session, tab.needs)) &&
@@ -79,6 +82,13 @@ export function SessionRoom() {
     },
     ...(alive
       ? [
+          {
+            id: "session.share",
+            title: "Share access to this session",
+            group: "This session",
+            icon: <Share2 />,
+            run: () => setSharing(true),
+          },
           {
             id: "session.stop",
             title: "Stop this session",
@@ -116,9 +126,14 @@ export function SessionRoom() {
           <span className="flex-1" />
           {alive && <Load />}
           {alive && (
-            <Button size="sm" icon={<CircleStop />} onClick={() => setStopping(true)}>
-              Stop
-            </Button>
+            <>
+              <Button size="sm" icon={<Share2 />} onClick={() => setSharing(true)}>
+                Share
+              </Button>
+              <Button size="sm" icon={<CircleStop />} onClick={() => setStopping(true)}>
+                Stop
+              </Button>
+            </>
           )}
         </div>
         {info.error && <ErrorNote error={info.error} className="my-2" />}
@@ -144,6 +159,7 @@ export function SessionRoom() {
       <div className="min-h-0 flex-1 overflow-y-auto">
         <Outlet />
       </div>
+      <ShareAccess session={session} open={sharing} onOpenChange={setSharing} />
       <ConfirmDialog
         open={stopping}
         onOpenChange={setStopping}

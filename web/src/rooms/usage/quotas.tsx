@@ -57,6 +57,12 @@ export function Quotas({ tenant }: { tenant: string }) {
             of={data.limits.volume_mb === null ? null : data.limits.volume_mb * MB}
             text={formatBytes}
           />
+          <Quota
+            name="Network by name, today"
+            used={data.egress.bytes_today}
+            of={data.limits.egress_mb_per_day === null ? null : data.limits.egress_mb_per_day * MB}
+            text={formatBytes}
+          />
           <Quota name="Artifacts" used={data.artifacts.count} of={data.limits.artifact_count} text={whole} />
           <p className="text-xs text-muted tabular-nums">
             Ever: {counted(data.sessions, "session")}, {counted(data.executions, "execution")},{" "}

@@ -10,6 +10,7 @@ const point = (more: Partial<UsagePoint>): UsagePoint => ({
   p95_ms: null,
   artifacts: 0,
   artifact_bytes: 0,
+  egress_bytes: 0,
   sessions_created: 0,
   sessions_peak: 0,
   ...more,

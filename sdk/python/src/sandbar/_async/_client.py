@@ -191,6 +191,22 @@ class AsyncSandbar:
         answer = await self._http.call("GET", f"/v1/sessions/{quote(session_id, safe='')}")
         return AsyncSession(self._http, SessionInfo.parse(answer))
 
+    @property
+    def has_token(self) -> bool:
+        """Whether it was made with a session's token instead of an API key."""
+        return (self.config.api_key or "").startswith("sbt_")
+
+    async def attach(self) -> AsyncSession:
+        """The session of the token that this client was made with instead of an API key."""
+        token = (await self.me()).token
+        if token is None:
+            raise SandbarError(
+                "NOT_A_TOKEN",
+                "an API key is for no session of its own",
+                hint="Give the client a token of session.create_token(), or name the session: get_session(id).",
+            )
+        return await self.get_session(token["session_id"])
+
     async def find_session(self, key: str) -> Optional[AsyncSession]:
         """The session of this key that has not ended, or None."""
         async for info in self.sessions(key=key):

@@ -192,6 +192,22 @@ class Sandbar:
         answer = self._http.call("GET", f"/v1/sessions/{quote(session_id, safe='')}")
         return Session(self._http, SessionInfo.parse(answer))
 
+    @property
+    def has_token(self) -> bool:
+        """Whether it was made with a session's token instead of an API key."""
+        return (self.config.api_key or "").startswith("sbt_")
+
+    def attach(self) -> Session:
+        """The session of the token that this client was made with instead of an API key."""
+        token = (self.me()).token
+        if token is None:
+            raise SandbarError(
+                "NOT_A_TOKEN",
+                "an API key is for no session of its own",
+                hint="Give the client a token of session.create_token(), or name the session: get_session(id).",
+            )
+        return self.get_session(token["session_id"])
+
     def find_session(self, key: str) -> Optional[Session]:
         """The session of this key that has not ended, or None."""
         for info in self.sessions(key=key):

@@ -26,6 +26,7 @@ from .._models import (
     SessionInfo,
     SessionMetrics,
     SessionNetwork,
+    SessionToken,
     Snapshot,
     State,
 )
@@ -273,6 +274,31 @@ class Session:
             timeout_s=SNAPSHOT_S,
         )
         return [Session(self._http, SessionInfo.parse(item)) for item in answer["data"]]
+
+    def create_token(
+        self, verbs: Iterable[str], *, ttl_s: Optional[int] = None, label: Optional[str] = None
+    ) -> SessionToken:
+        """A token for a browser, an end user or an agent: with its ``token`` as ``api_key`` a client has this session
+        and these verbs (run, files, terminal, ports, read), and nothing else of the tenant. See ``Sandbar.attach``.
+
+        ``ttl_s`` is a minute to a day; an hour when it is not given.
+        """
+        body = {"verbs": list(verbs), "ttl_s": ttl_s, "label": label}
+        answer = self._http.call(
+            "POST",
+            f"{self._path}/tokens",
+            json={key: value for key, value in body.items() if value is not None},
+        )
+        return SessionToken.parse(answer)
+
+    def tokens(self) -> Iterator[SessionToken]:
+        """Those that have not ended, newest first."""
+        for item in self._http.items(f"{self._path}/tokens"):
+            yield SessionToken.parse(item)
+
+    def remove_token(self, token_id: str) -> None:
+        """Takes a token back: within 5 seconds it is worth nothing, and what it has open has ended."""
+        self._http.call("DELETE", f"{self._path}/tokens/{quote(token_id, safe='')}")
 
     def ports(self) -> list[ListeningPort]:
         """Where something listens inside the session, with the process that does."""

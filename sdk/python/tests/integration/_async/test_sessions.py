@@ -256,3 +256,22 @@ async def test_the_sandbox_of_the_seed():
 async def test_a_sandbox_of_another_runtime():
     async with AsyncSandbox(runtime="bash") as sandbox:
         assert (await sandbox.execute("echo $((6 * 7))")).stdout == "42\n"
+
+
+async def test_a_token_is_one_session_for_somebody_else(client):
+    async with await client.session() as session:
+        await session.run("x = 21")
+        made = await session.create_token(["run"], ttl_s=600, label="friend")
+        assert [one.label async for one in session.tokens()] == ["friend"]
+        async with AsyncSandbar(client.url, made.token) as friend:
+            assert friend.has_token and not client.has_token
+            own = await friend.attach()
+            assert own.id == session.id and (await own.run("x * 2")).text == "42"
+            with pytest.raises(sandbar.PermissionDeniedError) as refused:
+                await own.files.read("/session/a")
+            assert refused.value.code == "FORBIDDEN_BY_TOKEN"
+            await session.remove_token(made.id)
+            with pytest.raises(sandbar.AuthenticationError):
+                await own.run("x")
+        with pytest.raises(sandbar.SandbarError, match="API key"):
+            await client.attach()

@@ -257,3 +257,22 @@ def test_the_sandbox_of_the_seed():
 def test_a_sandbox_of_another_runtime():
     with Sandbox(runtime="bash") as sandbox:
         assert (sandbox.execute("echo $((6 * 7))")).stdout == "42\n"
+
+
+def test_a_token_is_one_session_for_somebody_else(client):
+    with client.session() as session:
+        session.run("x = 21")
+        made = session.create_token(["run"], ttl_s=600, label="friend")
+        assert [one.label for one in session.tokens()] == ["friend"]
+        with Sandbar(client.url, made.token) as friend:
+            assert friend.has_token and not client.has_token
+            own = friend.attach()
+            assert own.id == session.id and (own.run("x * 2")).text == "42"
+            with pytest.raises(sandbar.PermissionDeniedError) as refused:
+                own.files.read("/session/a")
+            assert refused.value.code == "FORBIDDEN_BY_TOKEN"
+            session.remove_token(made.id)
+            with pytest.raises(sandbar.AuthenticationError):
+                own.run("x")
+        with pytest.raises(sandbar.SandbarError, match="API key"):
+            client.attach()
