@@ -125,6 +125,8 @@ describe("a session's token", () => {
     const open: string[] = [];
     for (const { route, method, path } of all) {
       if (VERBS[route] || path.startsWith("/v1/sessions/{id}/ports/{port}/{path}")) continue;
+      // Its own door, below.
+      if (path === "/metrics") continue;
       const at = path.replace("{id}", path.includes("/sessions/") ? session : "x").replace(/\{\w+\}/g, "x");
       const answer = await token.fetch(at, { method });
       const { code } = await answer.json<Problem>();
