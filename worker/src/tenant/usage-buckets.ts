@@ -200,7 +200,7 @@ function merge(into: Bucket, from: Bucket): void {
   mergeLatencies(into.latencies, from.latencies);
   into.artifacts += from.artifacts;
   into.artifact_bytes += from.artifact_bytes;
-  into.egress_bytes = (into.egress_bytes ?? 0) + (from.egress_bytes ?? 0);
+  if (from.egress_bytes !== undefined) into.egress_bytes = (into.egress_bytes ?? 0) + from.egress_bytes;
   into.created += from.created;
   into.peak = Math.max(into.peak, from.peak);
 }
