@@ -88,7 +88,7 @@ export function agentArtifactRoutes(app: App): void {
     const claim = c.get("host");
     const { session, sha256, size } = await jsonOf(c, StartUploadSchema);
     requireSession(claim, session);
-    return c.json(await startUpload(c.env, claim.tenant, sha256, size));
+    return c.json(await startUpload(c.env, claim, sha256, size));
   });
 
   app.put("/agent/uploads/parts", async (c) => {
@@ -96,7 +96,7 @@ export function agentArtifactRoutes(app: App): void {
     const { key, upload, part } = c.req.query();
     if (!key || !upload || !/^[1-9]\d{0,4}$/.test(part ?? ""))
       throw new SandbarError("VALIDATION_FAILED", "key, upload and part are needed");
-    const etag = await putPart(c.env, claim.tenant, { key, upload, part: Number(part) }, c.req.raw);
+    const etag = await putPart(c.env, claim, { key, upload, part: Number(part) }, c.req.raw);
     return c.json({ etag });
   });
 
@@ -104,7 +104,7 @@ export function agentArtifactRoutes(app: App): void {
     const claim = c.get("host");
     const wanted = await jsonOf(c, FinishUploadSchema);
     requireSession(claim, wanted.session);
-    const work = finishUpload(c.env, claim.tenant, wanted);
+    const work = finishUpload(c.env, claim, wanted);
     // Reading tens of gigabytes takes minutes; daemons of an earlier version wait for the status.
     const stream =
       c.req.query("progress") === undefined
@@ -123,7 +123,7 @@ export function agentArtifactRoutes(app: App): void {
       FinishUploadSchema.pick({ session: true, key: true, upload: true }),
     );
     requireSession(claim, session);
-    await abortUpload(c.env, claim.tenant, key, upload);
+    await abortUpload(c.env, claim, key, upload);
     return c.body(null, 204);
   });
 }
