@@ -60,12 +60,12 @@ export async function listKeys(d1: D1Database, before: string | null, limit: num
   return rows.map(publicKey);
 }
 
-/** False when there was no such key. */
 export async function tenantsWithKeys(d1: D1Database): Promise<string[]> {
   const { results } = await d1.prepare("SELECT DISTINCT tenant FROM api_keys").all<{ tenant: string }>();
   return results.map(({ tenant }) => tenant);
 }
 
+/** False when there was no such key. */
 export async function deleteKey(d1: D1Database, id: string): Promise<boolean> {
   const [deleted] = await d1.batch([
     d1.prepare("DELETE FROM api_keys WHERE id = ?").bind(id),
