@@ -6,15 +6,9 @@ import { cli, existingSession } from "../invocation/global-options.ts";
 import { duration } from "../invocation/option-values.ts";
 import { age, printList, printOne } from "../terminal/print.ts";
 
-const EXAMPLES = `
+const VERBS = `
 Verbs: run (code, processes), files, terminal, ports, read (executions, output, artifacts). Each includes to look at the
-session itself. The token stands wherever an API key does: SANDBAR_API_KEY, an SDK's apiKey, Authorization: Bearer.
-
-Examples:
-  sandbar token thread-42 --verbs run,files --ttl 30m
-  SANDBAR_API_KEY=$(sandbar token thread-42 --verbs run -q) sandbar mcp
-  sandbar tokens thread-42
-  sandbar tokens thread-42 --revoke tok_01k9…`;
+session itself. The token stands wherever an API key does: SANDBAR_API_KEY, an SDK's apiKey, Authorization: Bearer.`;
 
 export function addTokens(program: Command): void {
   program
@@ -24,7 +18,7 @@ export function addTokens(program: Command): void {
     .option("--ttl <TIME>", "how long it lasts, such as 30m or 8h; a day at most (default: 1h)", duration)
     .option("--label <TEXT>", "whom it is for, in lists")
     .option("-q, --quiet", "print the token alone")
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", VERBS)
     .action(async (reference: string, flags: Flags, command: Command) => {
       const context = cli(command);
       const session = await existingSession(context, reference);

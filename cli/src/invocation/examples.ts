@@ -39,6 +39,10 @@ sandbar snapshots get snp_…
 sandbar snapshots save snp_… kept.tar
 sandbar snapshots remove snp_…
 sandbar fork thread-42 -n 3
+sandbar token thread-42 --verbs run,files --ttl 30m
+SANDBAR_API_KEY=$(sandbar token thread-42 --verbs run -q) sandbar mcp
+sandbar tokens thread-42
+sandbar tokens thread-42 --revoke tok_…
 sandbar datasets list thread-42
 sandbar datasets select thread-42 sales --file sales.csv
 sandbar datasets export thread-42 sales
