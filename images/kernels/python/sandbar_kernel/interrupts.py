@@ -14,6 +14,7 @@ class Interrupts:
         self._running = False
         self._pending = False
         self._raised = self._lost = False
+        self._rooms = frozenset()
         self._others = sys.unraisablehook
         sys.unraisablehook = self._on_unraisable
         self._install()
@@ -66,16 +67,21 @@ class Interrupts:
             self._channel.sending -= 1
 
     def _raise_at_next_line(self) -> None:
-        frame = sys._getframe(2)
+        frame, rooms = sys._getframe(2), set()
         while frame is not None:
             frame.f_trace = self._on_line
+            rooms.add(id(frame.f_globals))
             frame = frame.f_back
+        self._rooms = frozenset(rooms)
         sys.settrace(self._on_line)
 
-    def _on_line(self, _frame, event, _value):
+    def _on_line(self, frame, event, _value):
         if not self._lost:
             if sys.gettrace() == self._on_line:
                 sys.settrace(None)
+            return None
+        if id(frame.f_globals) not in self._rooms:
+            # Python calls some modules by itself and forgets their exceptions, such as `warnings` for a fork beside threads.
             return None
         if event == "line" and not self._channel.sending:
             self._lost = False
