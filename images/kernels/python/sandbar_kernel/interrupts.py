@@ -2,10 +2,13 @@
 
 import _signal
 import sys
+import warnings
 
 # Without the enumerations that `signal` makes of each number and handler.
 _set_handler = _signal.signal
 _SIGINT = _signal.SIGINT
+_SHOWN_BY = (warnings.WarningMessage.__init__, getattr(warnings, "_showwarnmsg", None))
+_SHOW = [getattr(one, "__code__", None) for one in _SHOWN_BY]
 
 
 class Interrupts:
@@ -38,13 +41,17 @@ class Interrupts:
     def _install(self) -> None:
         _set_handler(_SIGINT, self._on_signal)
 
-    def _on_signal(self, _number, _frame) -> None:
+    def _on_signal(self, _number, frame) -> None:
         if not self._running:
             return
         if self._channel.sending:
             self._pending = True
             return
-        self._raise()
+        outside = _outside_warnings(frame)
+        if outside is frame or outside is None:
+            self._raise()
+        self._raised = self._lost = True
+        self._raise_at_next_line(outside)
 
     def _raise(self) -> None:
         self._raised = True
@@ -62,12 +69,12 @@ class Interrupts:
             if self._lost or self._pending:
                 self._lost = True
                 self._pending = False
-                self._raise_at_next_line()
+                self._raise_at_next_line(_outside_warnings(sys._getframe(1)))
         finally:
             self._channel.sending -= 1
 
-    def _raise_at_next_line(self) -> None:
-        frame, rooms = sys._getframe(2), set()
+    def _raise_at_next_line(self, frame) -> None:
+        rooms = set()
         while frame is not None:
             frame.f_trace = self._on_line
             rooms.add(id(frame.f_globals))
@@ -81,10 +88,19 @@ class Interrupts:
                 sys.settrace(None)
             return None
         if id(frame.f_globals) not in self._rooms:
-            # Python calls some modules by itself and forgets their exceptions, such as `warnings` for a fork beside threads.
             return None
         if event == "line" and not self._channel.sending:
             self._lost = False
             # Python ends the tracing where its function raises.
             self._raise()
         return self._on_line
+
+
+def _outside_warnings(frame):
+    """Python forgets what is raised while it shows some of its own warnings, such as that of a fork beside threads."""
+    outside = frame
+    while frame is not None:
+        if frame.f_code in _SHOW:
+            outside = frame.f_back
+        frame = frame.f_back
+    return outside
